@@ -40,10 +40,11 @@ MAX_BINARY_BYTES := 49750000
 # can race are tested with it, see tools/testrun/racy.go; `make race` tests all.
 RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-race)
 # devserver/ is tested without it: Go would compile the whole Temporal server a second time, instrumented,
-# which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
-DEVSERVER_RACE ?=
+# which costs more than all other tests together. internal/cli mostly waits for servers, as end-to-end packages do, and the detector
+# would double its CPU time; `make race` has it. `make test WITHOUT_RACE=` tests both with it.
+WITHOUT_RACE ?= devserver internal/cli
 TEST_TIMEOUT ?= 40m
-# Go links each test binary in each run: a third of the time, and half with the race detector, is for a debugger, see DWARF.
+# A third of the time of a link, and half with the race detector, is for a debugger, see DWARF. tools/testrun keeps what was linked.
 TEST_LINK    ?= '-ldflags=-s -w'
 # Packages that are tested at once on two cores: some unit packages wait for servers.
 # Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
@@ -215,7 +216,7 @@ test: export GORACE := atexit_sleep_ms=50 $(GORACE)
 test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)
 	@[ "$(strip $(PKG))" = ./... ] || ! $(GO) list -deps -test $(strip $(PKG)) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
-	@$(TESTRUN) $(RACE) $(if $(DEVSERVER_RACE),,-without-race devserver) -modules "$(if $(filter ./...,$(PKG)),$(MODULES),.)" -packages "$(strip $(PKG))" \
+	@$(TESTRUN) $(RACE) -without-race "$(WITHOUT_RACE)" -modules "$(if $(filter ./...,$(PKG)),$(MODULES),.)" -packages "$(strip $(PKG))" \
 		-ends '^$(E2E)[a-z]*e2e$$' -apart '^TestInBrowser$$' -slowest "$(SLOWEST)" -ends-flags "-p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL)" -unit-flags "-p $(UNIT_PACKAGES)" -overlap $(OVERLAP) \
 		-- $(TEST_LINK) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
@@ -226,8 +227,9 @@ test-changed: ## Unit tests of what changed since BASE and of its importers; end
 
 .PHONY: property
 property: CHECKS = 10000
-property: ## Property tests with 10,000 cases each, for the night (CHECKS=100000)
+property: build ## Property tests with 10,000 cases each, and random runs against the server, for the night (CHECKS=100000)
 	@$(TESTRUN) -packages "$$($(RAPID_PACKAGES))" -- -vet=off -shuffle=on -timeout 8h $(TESTFLAGS)
+	@$(TESTRUN) -packages $(E2E)e2e -ends . -- -vet=off -shuffle=on -timeout 8h -run Random $(TESTFLAGS)
 
 .PHONY: race
 race: ## Unit tests with the race detector, also of the packages that have nothing to race, for the night
@@ -253,7 +255,7 @@ GATES := lint tidy-check workflowcheck vulncheck proto-check clients size
 check: ## Every gate; continues after a failure, so that one run shows all of them
 	@failed=; for gate in $(GATES); do \
 		begun=$$(date +%s); $(MAKE) $$gate || failed="$$failed $$gate"; \
-		[ -z "$(REPORT)" ] || echo "step $$(($$(date +%s) - begun)) check: $$gate" >>"$(REPORT)"; \
+		[ -z "$(REPORT)" ] || echo "step $$(($$(date +%s) - begun)) - check: $$gate" >>"$(REPORT)"; \
 	done; \
 	[ -z "$$failed" ] || { echo "make check: failed:$$failed; 'make fmt tidy' repairs formatting and go.mod"; exit 1; }; \
 	echo "make check: all gates passed ($(GATES))"

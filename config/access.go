@@ -18,11 +18,9 @@ type Access struct {
 	ClientCA string     `json:"client_ca,omitempty"`
 	TLS      *ServerTLS `json:"tls,omitempty"`
 	OIDC     *OIDC      `json:"oidc,omitempty"`
-	// SecretFile holds the key that seals sessions and signs cursors. Control planes with the same
-	// file accept each other's.
+	// Key that seals sessions and signs cursors. Control planes with the same file accept each other's.
 	SecretFile string `json:"secret_file,omitempty"`
-	// Hosts are the names of the API, BasePath is its path behind a proxy. X-Forwarded headers are
-	// trusted only from the networks in Proxies.
+	// Names of the API, and its path behind a proxy. X-Forwarded headers count only from the networks in Proxies.
 	Hosts    []string         `json:"hosts,omitempty"`
 	BasePath string           `json:"base_path,omitempty"`
 	Proxies  []string         `json:"proxies,omitempty"`

@@ -13,8 +13,7 @@ const Version = 1
 // Config is a validated configuration with all defaults filled in.
 type Config struct {
 	Version int `json:"version"`
-	// Owner separates configurations in one namespace: apply leaves the job types of other owners
-	// unchanged.
+	// Owner separates configurations in one namespace.
 	Owner    string   `json:"owner,omitempty"`
 	Temporal Temporal `json:"temporal"`
 	// Lanes by name. A job type without a lane waits for no other job type.
@@ -54,8 +53,7 @@ type Temporal struct {
 	TLS *TLS `json:"tls,omitempty"`
 }
 
-// TLS configures the encryption. Each of the three certificates is a path or PEM text. PEM text comes
-// only from the environment.
+// TLS configures the encryption. Each certificate is a path or, from the environment only, PEM text.
 type TLS struct {
 	// Disabled turns TLS off in spite of an API key.
 	Disabled bool `json:"disabled,omitempty"`
@@ -116,8 +114,7 @@ type JobType struct {
 	// DAG is the file of the DAG that replaces a handler; source is its text with its sub-DAGs.
 	DAG    string `json:"dag,omitempty"`
 	source *contract.DAGSource
-	// DetectOn selects where detections run; empty means one worker. EachWorker gives each worker one
-	// job and detects nothing. Labels restrict both to workers with these labels.
+	// Empty means one worker. EachWorker gives each worker one job and detects nothing. Labels restrict both.
 	DetectOn   contract.DetectOn `json:"detect_on,omitempty"`
 	EachWorker bool              `json:"each_worker,omitempty"`
 	// ApprovalsKeepLane keeps the lane while the DAG waits for approvals.

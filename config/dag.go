@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// dag reads a job type's DAG with its sub-DAG files and compiles it with the job type's params. A run
-// then finds only faults of its own. It returns nil without a DAG or after a fault.
+// dag compiles a job type's DAG with its params, so that a run finds only its own faults.
 func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 	written := e.node.Get("dag")
 	if written == nil {
@@ -91,7 +90,6 @@ func (r *reader) dagFaults(written *yamlread.Node, at string, below folder.Folde
 	r.faults = append(r.faults, r.ofDAG(at, below, faults)...)
 }
 
-// ofDAG converts faults or warnings of a DAG's files.
 func (r *reader) ofDAG(at string, below folder.Folder, faults spec.Faults) Faults {
 	converted := make(Faults, 0, len(faults))
 	for _, fault := range faults {
@@ -104,8 +102,7 @@ func (r *reader) ofDAG(at string, below folder.Folder, faults spec.Faults) Fault
 	return converted
 }
 
-// handlerSettings are the policy settings that apply only to handlers. The tasks of a DAG have their
-// own.
+// Policy settings of handlers only. The tasks of a DAG have their own.
 var handlerSettings = []string{ //nolint:gochecknoglobals // a list that never changes
 	"detection_timeout", "max_jobs_per_detection", "per_worker_execution_concurrency", "liveness", "stall_timeout", "progress_timeout",
 	"worker_loss_limit", "on_worker_loss", "on_disconnect", "stop_after", "routing", "interactive",
@@ -127,7 +124,6 @@ func dagPolicy(e entry, policy *jobtype.Policy) {
 	}
 }
 
-// tree reads the files below a configuration's folder and caches their content.
 type tree struct {
 	folder.Folder
 

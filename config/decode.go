@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// object checks that n is an object with only the allowed keys. Callers continue with the valid keys,
-// so all faults are found at once.
+// Callers of object continue with the valid keys, so all faults are found at once.
 func (r *reader) object(n *yamlread.Node, path string, allowed ...string) bool {
 	if n == nil {
 		return false
@@ -39,12 +38,10 @@ func (r *reader) noDAG(root *yamlread.Node) bool {
 	return false
 }
 
-// named checks that n is an object whose keys are names of things.
 func (r *reader) named(n *yamlread.Node, path, things string) []yamlread.Field {
 	return r.namedBy(n, path, things, jobtype.ValidateName)
 }
 
-// namedBy is named with another rule for names.
 func (r *reader) namedBy(n *yamlread.Node, path, things string, check func(name string) error) []yamlread.Field {
 	if n == nil {
 		return nil
@@ -128,7 +125,6 @@ func (r *reader) duration(n *yamlread.Node, path string, into *jobtype.Duration)
 	*into = parsed
 }
 
-// texts reads a list of texts; a single text counts as a list of one.
 func (r *reader) texts(n *yamlread.Node, path string) []*yamlread.Node {
 	if n == nil {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// expand replaces each directory among the files by its files *.yaml and *.yml, in the order of
-// their names. Hidden files and folders below it do not count, so DAG files can lie in one.
+// Hidden files and folders below a directory do not count, so DAG files can lie in one.
 func (r *reader) expand(files []string) []string {
 	var expanded []string
 	for _, file := range files {

@@ -7,7 +7,6 @@ import (
 
 const environmentFile = "environment"
 
-// temporalFromEnvironment overrides settings by the variables of Temporal's own tools:
 // TEMPORAL_ADDRESS set for one command must win.
 func (l *loader) temporalFromEnvironment(into *Temporal) {
 	variables := environment(l.options.Environ)
@@ -61,7 +60,6 @@ func (l *loader) tlsFromEnvironment(variables map[string]string, into *Temporal)
 	into.TLS = &written
 }
 
-// environmentFlag reads a boolean variable. Both results are false if it is not set.
 func (l *loader) environmentFlag(variables map[string]string, name string) (yes, no bool) {
 	text := ""
 	if !set(variables, name, &text) {

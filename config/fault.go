@@ -14,8 +14,7 @@ type Fault struct {
 	// Line and Column count from 1; 0 means the whole file.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Path is the path of the setting, such as job_types.scrub.policy.retry_limit. Empty for the file
-	// itself.
+	// Path of the setting, such as job_types.scrub.policy.retry_limit; empty for the file itself.
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
 }
@@ -47,7 +46,6 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted sorts by place. Files keep their given order, which rank holds.
 func (f Faults) sorted(rank map[string]int) Faults {
 	ordered := slices.Clone(f)
 	slices.SortStableFunc(ordered, func(a, b Fault) int {

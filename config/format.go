@@ -14,8 +14,7 @@ import (
 
 const hidden = "(hidden)"
 
-// Format prints the effective configuration with every default and whole policies. output is "json" or
-// "yaml". The result is a valid configuration, except for the API key, which is hidden.
+// Format prints the effective configuration as a valid one, with the API key hidden. output is "json" or "yaml".
 func (c *Config) Format(output string) ([]byte, error) {
 	encoded, err := json.Marshal(c.effective())
 	if err != nil {
@@ -93,7 +92,6 @@ func YAML(encoded []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// unquote removes unnecessary braces and quotes; empty objects keep theirs.
 func unquote(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 		n.Style = 0

@@ -19,7 +19,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// handler is a known handler.
 type handler struct {
 	descriptor jobtype.Descriptor
 	validator  jobtype.SettingsValidator
@@ -27,13 +26,10 @@ type handler struct {
 	blocks func() []block
 }
 
-// block is one of the free objects of a job type.
 type block struct {
-	key    string
-	schema *jsonschema.Schema
-	// invalid is the fault of the handler's own schema.
+	key     string
+	schema  *jsonschema.Schema
 	invalid error
-	// refused means that the handler accepts no such block.
 	refused bool
 }
 
@@ -79,8 +75,7 @@ func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
 	return compiled, nil
 }
 
-// settings checks params, detect and execute by the handler's schemas and by its own validator. The
-// validator gets the valid part of each block, so it reports further faults at the same time.
+// The validator gets the valid part of each block, so it reports further faults at the same time.
 func (l *loader) settings(e entry, read JobType) {
 	if e.handler == nil {
 		return
@@ -108,7 +103,6 @@ func (l *loader) settings(e entry, read JobType) {
 	}
 }
 
-// accepted returns a block without the keys that its schema rejects.
 func (b block) accepted(written *yamlread.Node) json.RawMessage {
 	if written == nil || written.Kind != yamlread.Object || b.schema == nil {
 		return nil
@@ -153,8 +147,7 @@ func (l *loader) block(e entry, b block) {
 	}
 }
 
-// asText converts plain scalars to text if the handler requires it: in `[gzip, -9, FILE]` YAML reads
-// -9 as a number, but an argument is text. The spelling is kept, so 007 stays 007.
+// In `[gzip, -9, FILE]` YAML reads -9 as a number, but an argument is text. The spelling is kept, so 007 stays 007.
 func (e entry) asText() {
 	if e.handler == nil {
 		return
@@ -196,8 +189,7 @@ func (l *loader) schemaFaults(e entry, b block, err error) {
 	}
 }
 
-// leaves returns the failed rules without their groups. For anyOf and oneOf it returns only the group,
-// because its branches contradict each other.
+// Of anyOf and oneOf leaves returns only the group, because its branches contradict each other.
 func leaves(failed *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch failed.ErrorKind.(type) {
 	case *schemakind.AnyOf, *schemakind.OneOf, *schemakind.Not, *schemakind.Contains:
@@ -233,7 +225,6 @@ func (l *loader) schemaFault(e entry, b block, failed *jsonschema.ValidationErro
 	}
 }
 
-// plainly renders a fault without the vocabulary of JSON Schema.
 func plainly(kind jsonschema.ErrorKind) string {
 	switch reason := kind.(type) {
 	case *schemakind.MinItems:
@@ -262,7 +253,6 @@ func branches(failed *jsonschema.ValidationError) []string {
 	return slices.Compact(texts)
 }
 
-// keyPlace returns the place of a key itself, not of its value.
 func (e entry) keyPlace(parents []string, key string) yamlread.Place {
 	if found := e.node.Follow(parents).Field(key); found != nil {
 		return found.At
@@ -270,7 +260,6 @@ func (e entry) keyPlace(parents []string, key string) yamlread.Place {
 	return e.blame(parents...)
 }
 
-// properties lists the names allowed in the failed object, at the top level of the schema.
 func properties(schema *jsonschema.Schema, failed *jsonschema.ValidationError) []string {
 	for _, step := range failed.InstanceLocation {
 		for schema.Ref != nil {
@@ -286,14 +275,12 @@ func properties(schema *jsonschema.Schema, failed *jsonschema.ValidationError) [
 	return sortedKeys(schema.Properties)
 }
 
-// settingPath matches the start of a validator's message: the faulty path below the job type, such as
-// "execute.command[1]: ".
+// settingPath matches the start of a validator's message, such as "execute.command[1]: ".
 var settingPath = regexp.MustCompile(`^((?:params|detect|execute)(?:\.[\w-]+|\[\d+\])*): `)
 
 var pathSteps = regexp.MustCompile(`[\w-]+`)
 
-// validatorFault reports a fault from a validator. A schema fault in the same place suppresses it,
-// because the validator gets no rejected keys.
+// A schema fault in the same place suppresses a validator's: the validator gets no rejected keys.
 func (l *loader) validatorFault(e entry, err error, known Faults) {
 	text := err.Error()
 	found := settingPath.FindStringSubmatch(text)

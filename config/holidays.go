@@ -22,8 +22,7 @@ const (
 	maxHolidayBytes = 64 << 10
 )
 
-// holidays reads the dates of a file that lies at or below the folder of the configuration: one date
-// per line, and a text behind a space or #. It is read when the configuration is.
+// The file lies at or below the folder of the configuration: one date per line, and a text behind a space or #.
 func (t *timetable) holidays(written *yamlread.Node, at string) (dates []string) {
 	if written == nil {
 		return nil
@@ -70,7 +69,6 @@ func (t *timetable) holidays(written *yamlread.Node, at string) (dates []string)
 	return dates
 }
 
-// cause returns an error without the operation and the path of the system call.
 func cause(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return failed.Err
@@ -78,9 +76,9 @@ func cause(err error) error {
 	return err
 }
 
-// maxCalendars bounds the calendars of one Schedule. Measured with the embedded server on two busy cores: with 4,000 a
-// create takes 0.2 s, a describe 0.9 s at first and 0.06 s later (200 KB), an update 1 s. 10,000 work (500 KB). From
-// 12,000 on the server accepts the Schedule, and its workflow then fails: no describe, no update, no run.
+// Measured with the embedded server on two busy cores: with 4,000 a create takes 0.2 s, a describe 0.9 s at first and
+// 0.06 s later (200 KB), an update 1 s. 10,000 work. From 12,000 on the Schedule's workflow fails: no describe, no
+// update, no run.
 const maxCalendars = 4_000
 
 // calendars refuses cron expressions and days whose product is too large for the server.
@@ -99,7 +97,6 @@ func (t *timetable) calendars(n *yamlread.Node, path string, expressions []cront
 	}
 }
 
-// scheduleDays reads the days on which cron expressions are due.
 func (t *timetable) scheduleDays(n *yamlread.Node, path string, expressions []crontab.Expression, spec *contract.ScheduleSpec) {
 	var days []string
 	for _, item := range t.texts(n.Get("days"), path+".days") {

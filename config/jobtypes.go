@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxSpecBytes bounds one job type with the cluster block. It is the argument of every group, and
-// Temporal refuses inputs above 2 MiB.
+// The spec is the argument of every group, and Temporal refuses inputs above 2 MiB.
 const maxSpecBytes = 512 << 10
 
 func jobTypeKeys() []string {
@@ -66,8 +65,7 @@ func (l *loader) unusedLanes(section *yamlread.Node, types map[string]JobType) {
 	}
 }
 
-// clusterUsers checks the cluster block with the handlers that read it. Handlers of one system find
-// the same faults, which are reported once.
+// Handlers of one system find the same faults in the cluster block, which are reported once.
 func (l *loader) clusterUsers(root *yamlread.Node, loaded *Config, types map[string]JobType) {
 	known := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
@@ -84,7 +82,6 @@ func (l *loader) clusterUsers(root *yamlread.Node, loaded *Config, types map[str
 	}
 }
 
-// entry is the job type being read, with the data for its faults.
 type entry struct {
 	name    string
 	node    *yamlread.Node
@@ -92,7 +89,6 @@ type entry struct {
 	handler *handler
 }
 
-// blame returns the place of a key below the job type, or of the job type itself.
 func (e entry) blame(keys ...string) yamlread.Place { return e.node.Follow(keys).Place() }
 
 func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType {
@@ -213,8 +209,7 @@ func (l *loader) oddities(e entry, read JobType) {
 	}
 }
 
-// sharedOddities warns of pins: on a shared queue the fastest worker gets the job, so the worker
-// cannot be chosen.
+// On a shared queue the fastest worker gets the job, so a pin has no effect.
 func (l *loader) sharedOddities(e entry, policy *yamlread.Node) {
 	if policy.Get("per_worker_execution_concurrency") != nil {
 		l.warn(e.blame("policy", "per_worker_execution_concurrency"), e.path+".policy.per_worker_execution_concurrency",

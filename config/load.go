@@ -27,32 +27,26 @@ type Source struct {
 
 // Options select the files and the handlers to check against.
 type Options struct {
-	// Files are read in order, then Sources, and merged. A key set by two of them is a fault. A directory
-	// stands for its files *.yaml and *.yml in the order of their names.
+	// Files are merged in order, then Sources. A key in two of them is a fault.
 	Files   []string
 	Sources []Source
 	// Environ is the process environment as from os.Environ. TEMPORAL_* variables override the files.
 	Environ []string
-	// Temporal holds connection settings that the files override, for example from a TOML profile of
-	// the Temporal CLI. Empty fields are unset.
+	// Connection settings that the files override, for example from a TOML profile of the Temporal CLI.
 	Temporal Temporal
 	Handlers []jobtype.Descriptor
-	// Validators check the settings of a handler, by its name, beyond its schemas. A message that
-	// begins with a path below params, detect or execute, such as "execute.command[1]: …", is reported
-	// at that line.
+	// Validators check the settings of a handler beyond its schemas. A message that begins with a path, such as
+	// "execute.command[1]: …", is reported at that line.
 	Validators map[string]jobtype.SettingsValidator
 	// AllowUnregistered makes unknown handlers warnings. Their params stay unchecked.
 	AllowUnregistered bool
-	// WithoutJobTypes skips job_types, for commands that use only the other sections. A faulty job
-	// type then does not block them.
+	// WithoutJobTypes skips job_types, whose faults then do not matter.
 	WithoutJobTypes bool
-	// OnlyTemporal reads only the section temporal, for commands that need no more than a server. A
-	// section with an unknown name is still a fault, since it may be a misspelled one.
+	// OnlyTemporal reads only the section temporal. An unknown section is still a fault.
 	OnlyTemporal bool
 }
 
-// Load reads, completes and checks a configuration. Its error is [Faults] with all faults; then there
-// is no configuration.
+// Load reads, completes and checks a configuration. Its error is [Faults] with all faults.
 func Load(options Options) (*Config, error) {
 	l := newLoader(options)
 	root := l.read()
@@ -67,7 +61,6 @@ func Load(options Options) (*Config, error) {
 	return loaded, nil
 }
 
-// loader checks the sections of a configuration.
 type loader struct {
 	*reader
 	timetable
@@ -76,23 +69,17 @@ type loader struct {
 	names    []string
 }
 
-// reader reads values of any section and collects the faults.
 type reader struct {
-	// Order of the sources.
 	rank     map[string]int
 	folders  map[string]folder.Folder
 	faults   Faults
 	warnings Faults
 }
 
-// timetable checks schedules and windows.
 type timetable struct {
 	*reader
-	// steps counts the work on calendars.
 	steps int
-	// Openings of calendars, by their JSON.
 	years map[string][]window.Span
-	// Number of spans in years.
 	spans int
 }
 
@@ -154,7 +141,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// merge adds the sections of one more file to root, key by key. Only version may repeat.
+// Only version may repeat.
 func (r *reader) merge(root, tree *yamlread.Node) *yamlread.Node {
 	if root == nil || tree == nil {
 		if root == nil {

@@ -14,9 +14,8 @@ const (
 	FilesVariable = "ROUNDSMAN_CONFIG"
 )
 
-// Locate returns the configuration files of a command: those of --config, else of [FilesVariable],
-// else [DefaultFile] if the working directory contains it, else none. Every command uses it, so the
-// connection and the job types come from the same files.
+// Locate returns the configuration files of every command: those of --config, else of [FilesVariable], else
+// [DefaultFile] if the working directory contains it.
 func Locate(named, environ []string) []string {
 	if len(named) > 0 {
 		return named

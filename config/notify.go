@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Notify holds the receivers of notifications and the rules that select them. The control plane reads
-// it at its start. An applied configuration carries only the rules of its job types.
+// Notify is of the control plane that reads the file. An applied configuration carries only the rules of its job
+// types.
 type Notify struct {
 	Receivers receiver.Receivers `json:"receivers,omitempty"`
 	// Rules apply to all job types, DAGs and workers.
@@ -150,8 +150,7 @@ func (r *reader) secret(n *yamlread.Node, path string) *receiver.Secret {
 	return read
 }
 
-// notifyRules reads rules. If the file declares receivers, an undeclared one is a fault; otherwise the
-// control plane's file must declare it.
+// If the file declares receivers, an undeclared one is a fault; otherwise the control plane's file must declare it.
 func (l *loader) notifyRules(n *yamlread.Node, path string, known *Notify) []contract.NotifyRule {
 	if n == nil {
 		return nil

@@ -23,8 +23,7 @@ const (
 // maxKeptSpans bounds the memory for openings, 48 bytes each. Above it, openings are computed again.
 const maxKeptSpans = 200_000
 
-// spend counts steps. It returns false when a configuration has used all of them. The first job type over
-// the limit gets a fault.
+// The first job type over the limit gets a fault.
 func (t *timetable) spend(e entry, steps int) bool {
 	if t.steps > maxSteps {
 		return false
@@ -36,8 +35,7 @@ func (t *timetable) spend(e entry, steps int) bool {
 	return false
 }
 
-// openings returns the open spans of 2024 of a job type in its lane, without single blackouts. known is false
-// if a calendar is faulty or the steps are spent.
+// openings returns the open spans of 2024 without single blackouts. known is false after a fault or without steps.
 func (t *timetable) openings(e entry, own, lane jobtype.Calendar) (open []window.Span, known bool) {
 	mine, known := t.year(e, own)
 	if !known || lane.Empty() {
@@ -80,8 +78,7 @@ func (t *timetable) year(e entry, calendar jobtype.Calendar) (open []window.Span
 	return open, true
 }
 
-// meets reports whether any tick of a cron schedule starts a run: it lies in an open span, or at most
-// an interval before one. It reports true if the steps are spent.
+// A tick starts a run if it lies in an open span, or at most an interval before one.
 func (t *timetable) meets(e entry, read JobType, open []window.Span) bool {
 	zone, err := time.LoadLocation(read.Schedule.Timezone)
 	if err != nil {

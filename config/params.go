@@ -17,8 +17,7 @@ import (
 // ParamsCheck validates params of jobs against their handler's schema.
 type ParamsCheck struct{ block block }
 
-// NewParamsCheck compiles the schema once, for any number of jobs. A handler without a schema accepts
-// any object.
+// NewParamsCheck compiles the schema once. A handler without a schema accepts any object.
 func NewParamsCheck(handler jobtype.Descriptor) (ParamsCheck, error) {
 	read := newBlock("params", handler.Params, false)
 	if read.invalid != nil {
@@ -27,8 +26,7 @@ func NewParamsCheck(handler jobtype.Descriptor) (ParamsCheck, error) {
 	return ParamsCheck{read}, nil
 }
 
-// Check returns all faults of a job's params, which are the job type's overlaid by the proposal's,
-// joined.
+// Check returns all faults of a job's params, which are overlaid by the proposal's.
 func (c ParamsCheck) Check(params json.RawMessage) error {
 	if c.block.schema == nil {
 		return nil
@@ -49,8 +47,7 @@ func (c ParamsCheck) Check(params json.RawMessage) error {
 	return errors.Join(faults...)
 }
 
-// CheckProposals returns a fault for every proposal that the handler cannot execute, or whose params,
-// overlaid on the job type's, it refuses.
+// CheckProposals returns a fault for every proposal that the handler cannot execute or refuses.
 func CheckProposals(handler jobtype.Descriptor, params json.RawMessage, proposals []jobtype.Proposal) ([]error, error) {
 	check, err := NewParamsCheck(handler)
 	if err != nil {

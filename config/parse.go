@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// maxFileBytes bounds one file. People write configurations: a larger file is the wrong one or
-// hostile.
+// People write configurations: a larger file is the wrong one or hostile.
 const maxFileBytes = 1 << 20
 
 // parse parses one file to a tree. It returns nil if no part is usable; the faults are then not empty.

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// setting is one field of a policy with its name in the configuration. The names are the JSON tags of
-// jobtype.Policy, so a new setting needs no change here.
+// setting has its name from the JSON tags of jobtype.Policy, so a new setting needs no change here.
 type setting struct {
 	key   string
 	index int
@@ -36,8 +35,7 @@ func policyKeys() []string {
 	return keys
 }
 
-// policy merges the written keys over the handler's defaults over the built-in ones. A written zero
-// counts; only an absent key gets the default.
+// policy merges the written keys over the handler's defaults over the built-in ones. A written zero counts.
 func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 	n, path := e.node.Get("policy"), e.path+".policy"
 	policy := e.defaultPolicy()
@@ -89,8 +87,7 @@ func (l *loader) overlay(n *yamlread.Node, path string, policy *jobtype.Policy) 
 	}
 }
 
-// policyFaults validates the policy. It reports the line of the setting, or of the job type if the
-// value came from its handler.
+// A fault has the line of the setting, or of the job type if the value came from its handler.
 func (l *loader) policyFaults(e entry, read JobType) {
 	for _, err := range joined(errors.Join(read.Policy.Validate(), contract.CheckKept(read.Policy, read.RetryBudget, read.Batch, read.DetectOn))) {
 		var fault *jobtype.PolicyFault

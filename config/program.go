@@ -46,8 +46,7 @@ func withProgram(properties object, keys []string) object {
 	return all
 }
 
-// withDefaults merges the section defaults into the blocks of the job types and removes the section. A handler
-// gets only keys of its schema.
+// A handler gets only the defaults that are keys of its schema.
 func (l *loader) withDefaults(tree *yamlread.Node) *yamlread.Node {
 	defaults := tree.Get("defaults")
 	if defaults == nil || l.options.OnlyTemporal || l.options.WithoutJobTypes {
@@ -81,8 +80,7 @@ func (l *loader) defaultsOf(jobType *yamlread.Field, defaults *yamlread.Node) {
 	}
 }
 
-// below adds missing keys of defaults that the schema has to an object. With inner, it does the same for objects
-// inside, but not for those below, such as a reference to a secret.
+// With inner, below also fills objects inside, but not those below, such as a reference to a secret.
 func below(own, defaults *yamlread.Node, schema *jsonschema.Schema, inner bool) *yamlread.Node {
 	merged := own.Without()
 	for _, f := range defaults.Fields {

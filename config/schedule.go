@@ -20,8 +20,7 @@ const (
 	maxCrons = 50
 )
 
-// schedule reads the ticks of a job type and its interval: `every`, or the smallest gap between two
-// ticks of its cron expressions. The interval is 0 if a fault hides it.
+// The interval is `every`, or the smallest gap between two ticks of cron; 0 if a fault hides it.
 func (t *timetable) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype.Duration) {
 	n, path := e.node.Get("schedule"), e.path+".schedule"
 	spec.Every = e.defaultInterval()
@@ -50,8 +49,7 @@ func (t *timetable) schedule(e entry) (spec contract.ScheduleSpec, interval jobt
 	return spec, interval
 }
 
-// firstRun reads the time of a new job type's first run. An interval begins at once. A calendar states the time
-// of day for work, so it begins at its first tick unless the file says otherwise.
+// An interval begins at once. A calendar states the time of day for work, so it begins at its first tick.
 func (t *timetable) firstRun(written *yamlread.Node, path string, spec *contract.ScheduleSpec) {
 	spec.FirstRun = contract.FirstRunScheduled
 	if len(spec.Cron) == 0 {
@@ -106,14 +104,12 @@ func (e entry) fromHandler() []string {
 	return paths
 }
 
-// Values of `spread`.
 const (
 	spreadByName = "name"
 	spreadNone   = "none"
 )
 
-// spread gives job types of one interval different ticks by default. A thousand job types due in the
-// same second would skip most of their runs.
+// A thousand job types due in the same second would skip most of their runs.
 func (t *timetable) spread(e entry, written *yamlread.Node, spec *contract.ScheduleSpec) {
 	path, how := e.path+".schedule.spread", spreadByName
 	t.text(written, path, &how)
@@ -216,8 +212,7 @@ func (t *timetable) timezone(n *yamlread.Node, path string, spec *contract.Sched
 	}
 }
 
-// jitter reads the jitter. The server caps it at the time until the next tick, so a longer one is a
-// fault.
+// The server caps the jitter at the time until the next tick, so a longer one is a fault.
 func (t *timetable) jitter(n *yamlread.Node, path string, spec *contract.ScheduleSpec, interval jobtype.Duration) {
 	written := n.Get("jitter")
 	if written == nil {

@@ -12,9 +12,8 @@ import (
 
 type object = map[string]any
 
-// Schema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It proposes
-// the names of the given handlers and includes their schemas of params, detect and execute. Load
-// checks more than a schema can express.
+// Schema returns the JSON Schema (draft 2020-12) of the configuration file, for editors, with the schemas of the
+// given handlers. Load checks more.
 func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 	document := object{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
@@ -55,9 +54,8 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 	return append(encoded, '\n'), nil
 }
 
-// EntrySchema returns the JSON Schema of one job type of a handler, for a form: every setting under one name,
-// with the handler's defaults and blocks. A descriptor without a name is that of a DAG. Defaults that depend on other
-// settings come from the effective policy.
+// EntrySchema returns the JSON Schema of one job type of a handler, for a form. A descriptor without a name is that
+// of a DAG. Defaults that depend on other settings come from the effective policy.
 func EntrySchema(handler jobtype.Descriptor, effective jobtype.Policy) ([]byte, error) {
 	schema := jobTypeSchema(nil)
 	properties, _ := schema["properties"].(object)
@@ -241,8 +239,7 @@ func blocksSchema(handler jobtype.Descriptor) object {
 	return blocks
 }
 
-// resource gives a schema its own $id, so that its references "#/…" stay valid inside another
-// document.
+// Its own $id keeps the references "#/…" of a schema valid inside another document.
 func resource(schema json.RawMessage, id string) any {
 	var document map[string]any
 	if json.Unmarshal(schema, &document) != nil {

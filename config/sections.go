@@ -21,8 +21,7 @@ const (
 	minHeartbeatInterval = jobtype.Duration(time.Second)
 	maxHeartbeatInterval = jobtype.Duration(time.Minute)
 	maxFleetDuration     = jobtype.Duration(365 * 24 * time.Hour)
-	// missedBeats is the minimum number of missed heartbeats before a worker is unreachable. A lower one
-	// would turn every short delay into an outage.
+	// Fewer missed heartbeats would turn every short delay into an outage.
 	missedBeats = 3
 	// Operators who wait for a run look at it within an hour after its end.
 	minRetention = jobtype.Duration(time.Hour)
@@ -124,8 +123,7 @@ func (r *reader) address(n *yamlread.Node, settings *Temporal) {
 	}
 }
 
-// CheckAddress checks that address is host:port, optionally behind the scheme of a gRPC resolver
-// (dns:///host:port).
+// CheckAddress accepts host:port, optionally behind the scheme of a gRPC resolver (dns:///host:port).
 func CheckAddress(address string) error {
 	rest := address
 	if _, target, found := strings.Cut(address, ":///"); found {
@@ -174,8 +172,7 @@ func (l *loader) resources(n *yamlread.Node) map[string]int {
 	return l.amounts(n, "resources", "pool sizes", func(string) int { return maxResource })
 }
 
-// amounts reads integers by name, each from 1 to its pool's limit. A limit of 0 means that the name
-// already has a fault.
+// A limit of 0 means that the name already has a fault.
 func (r *reader) amounts(n *yamlread.Node, path, what string, limit func(name string) int) map[string]int {
 	amounts := map[string]int{}
 	for _, f := range r.named(n, path, what) {
@@ -234,8 +231,7 @@ func (r *reader) kept(n *yamlread.Node, path string, into *jobtype.Duration) {
 	}
 }
 
-// fleet reads the thresholds. Missing ones derive from others, see
-// [contract.FleetConfig.WithDefaults].
+// Missing thresholds derive from others, see [contract.FleetConfig.WithDefaults].
 func (l *loader) fleet(n *yamlread.Node) Fleet {
 	var fleet Fleet
 	if !l.object(n, "fleet", "heartbeat_interval", "unreachable_after", "offline_after", "delete_after") {

@@ -9,12 +9,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// specFormat is part of every hash. Raise it if the meaning of a stored spec or its Schedule changes,
-// so that `apply` renews all of them.
+// specFormat is part of every hash. Raise it if the meaning of a stored spec or its Schedule changes.
 const specFormat = 1
 
-// Specs returns the data that `apply` stores, by name. Equal configurations have equal bytes and
-// hashes on any machine.
+// Specs returns the data that `apply` stores, by name. Equal configurations have equal bytes and hashes.
 func (c *Config) Specs() ([]contract.JobTypeSpec, error) {
 	specs := make([]contract.JobTypeSpec, 0, len(c.JobTypes))
 	for _, name := range sortedKeys(c.JobTypes) {

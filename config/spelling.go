@@ -2,8 +2,7 @@ package config
 
 import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
-// spelled returns the policy with a DAG task's spellings replaced by its own, so that both spellings
-// work.
+// spelled replaces a DAG task's spellings of policy settings.
 func (l *loader) spelled(n *yamlread.Node, path string) *yamlread.Node {
 	if n == nil || n.Kind != yamlread.Object {
 		return n

@@ -17,8 +17,7 @@ const (
 	maxNoteBytes = 200
 )
 
-// calendar reads windows and blackouts. An entry without a time zone gets the given one, else UTC, and
-// days are expanded. So the stored form depends on no other setting.
+// Entries get a time zone and expanded days, so the stored form depends on no other setting.
 func (t *timetable) calendar(n *yamlread.Node, path, timezone string) jobtype.Calendar {
 	var calendar jobtype.Calendar
 	timezone = cmp.Or(timezone, "UTC")
@@ -68,8 +67,6 @@ func (t *timetable) entries(n *yamlread.Node, path, example string) []*yamlread.
 	return n.Items
 }
 
-// times reads the fields common to windows and blackouts. It reports whether all of them could be
-// read.
 func (t *timetable) times(n *yamlread.Node, path string, days *[]string, from, to, timezone *string) bool {
 	before := len(t.faults)
 	written := n.Get("days")
@@ -100,9 +97,8 @@ func (t *timetable) windowFaults(n *yamlread.Node, path string, err error) {
 	}
 }
 
-// windowOddities warns of windows of a job type and its lane that cannot do their purpose. It
-// evaluates the fixed year 2024, so the result does not depend on the day, and ignores single
-// blackouts.
+// windowOddities warns of windows without a purpose. It evaluates the fixed year 2024, so the result does not depend
+// on the day, and ignores single blackouts.
 func (t *timetable) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	t.policyAndWindows(e, read, lane)
 	if read.Calendar.Empty() && lane.Empty() {
@@ -149,7 +145,6 @@ func (t *timetable) policyAndWindows(e entry, read JobType, lane jobtype.Calenda
 	}
 }
 
-// laneToo names the lane whose windows apply as well.
 func laneToo(lane string) string {
 	if lane == "" {
 		return ""

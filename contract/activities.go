@@ -22,8 +22,7 @@ type PrepareInput struct {
 
 // PrepareResult is the result of PrepareActivity.
 type PrepareResult struct {
-	// Record is the newest record left by a failed or canceled run, if it is newer than
-	// PrepareInput.Record; otherwise nil.
+	// Newest record left by a failed or canceled run, if newer than PrepareInput.Record.
 	Record *RunRecord `json:"record,omitempty"`
 	// Missed lists later runs without a record: terminated, timed out or ended by a bug.
 	Missed []RunSummary `json:"missed,omitempty"`
@@ -45,30 +44,25 @@ type DetectActivityInput struct {
 	// Liveness and StallTimeout come from the policy. Only liveness activity watches a detection.
 	Liveness     jobtype.Liveness `json:"liveness,omitempty"`
 	StallTimeout jobtype.Duration `json:"stall_timeout,omitempty"`
-	// WorkflowID and RunID identify the group that receives the pages. Attempt is the number of this
-	// detection.
+	// Group that receives the pages, and the number of this detection.
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
 	Attempt    int    `json:"attempt"`
 	// Inline allows proposals that fit into one page of MaxInlineBytes to travel in the result.
 	Inline bool `json:"inline,omitempty"`
-	// KeyedInGroup is the number of proposals with a dedupe key that the group itself takes. The others may lie in
-	// pages. 0: the group takes all.
+	// Number of proposals with a dedupe key that the group itself takes; the others may lie in pages. 0: all.
 	KeyedInGroup int `json:"keyed_in_group,omitempty"`
 }
 
-// MaxInlineBytes bounds the proposals in the result of a detection. A history holds a thousand such
-// results.
+// MaxInlineBytes bounds the proposals in a detection's result. A history holds a thousand such results.
 const MaxInlineBytes = 32 << 10
 
-// DetectActivityResult ends a detection. Proposals travel by [UpdateDetectPage]; the group compares
-// Pages with the pages it received.
+// DetectActivityResult ends a detection. The group compares Pages with the pages received by [UpdateDetectPage].
 type DetectActivityResult struct {
 	Worker string `json:"worker"`
 	Pages  int    `json:"pages"`
-	// Emitted counts all proposals of the handler. Surplus counts those not sent because the group was
-	// full. Duplicates counts those whose key was emitted before. Invalid counts those that broke a
-	// rule; InvalidErrors lists the first MaxInvalidErrors of them.
+	// Emitted counts all proposals, Surplus those not sent because the group was full, Duplicates those with an
+	// emitted key, Invalid those that broke a rule. InvalidErrors lists the first MaxInvalidErrors.
 	Emitted int `json:"emitted"`
 	// More means that the handler stopped when the group was full, so more than Emitted exist.
 	More          bool     `json:"more,omitempty"`
@@ -89,17 +83,15 @@ const MaxInvalidErrors = 10
 // ExecuteInput is the argument of ExecuteActivity: one attempt of one job.
 type ExecuteInput struct {
 	Handler string `json:"handler"`
-	// Job is the handler's job with two differences. Params holds only the params of the job type. The
-	// worker fills in GroupID, WorkerID and Deadline; the activity's workflow is the group.
+	// The handler's job with two differences: Params holds only the params of the job type, and the worker fills in
+	// GroupID, WorkerID and Deadline.
 	Job jobtype.Job `json:"job"`
-	// Common is the id of the [RunCommon] that holds Job.Params, Job.Settings and Job.Cluster; if
-	// empty, these travel with every job. With an id they travel only with the first job sent to a
-	// process. If all three are empty the worker uses its copy or queries the run by [QueryCommon].
+	// Id of the [RunCommon] with Job.Params, Job.Settings and Job.Cluster, which travel only with the first job sent
+	// to a process. If all three are empty the worker uses its copy or [QueryCommon]. Without an id every job has them.
 	Common string `json:"common,omitempty"`
 	// ProposalParams overlay Job.Params.
 	ProposalParams json.RawMessage `json:"proposal_params,omitempty"`
-	// Ref is the place of the proposal; nil: ProposalParams and Job have it. The worker reads the
-	// page of the run.
+	// Place of the proposal in a page of the run; nil: ProposalParams and Job have it.
 	Ref *ProposalRef `json:"ref,omitempty"`
 	// Timeout and the following limits are enforced by the worker.
 	Timeout         jobtype.Duration `json:"timeout"`
@@ -107,15 +99,12 @@ type ExecuteInput struct {
 	StallTimeout    jobtype.Duration `json:"stall_timeout,omitempty"`
 	ProgressTimeout jobtype.Duration `json:"progress_timeout,omitempty"`
 	Interactive     bool             `json:"interactive,omitempty"`
-	// StopAfter is the time without a heartbeat accepted by the server after which the worker stops
-	// the handler; 0: never. See [jobtype.Policy.StopAfter].
+	// Time without an accepted heartbeat after which the worker stops the handler; 0: never.
 	StopAfter jobtype.Duration `json:"stop_after,omitempty"`
-	// OrphanGrace is how long the handler continues after the server timed out its activity, so that
-	// the run can adopt the attempt. 0 stops the handler at once. See [DefaultOrphanGrace].
+	// How long the handler continues after the server timed out its activity, so that the run can adopt the attempt.
 	OrphanGrace jobtype.Duration `json:"orphan_grace,omitempty"`
-	// Adopt attaches this activity to the running attempt with this workflow, Job.ID, Job.Attempt and
-	// Job.Fence; all other fields may be empty. The activity then carries the heartbeats, the
-	// cancellation and the outcome of the attempt. It takes no slot. Without such an attempt it fails
+	// Adopt attaches this activity to the running attempt with this workflow, Job.ID, Job.Attempt and Job.Fence. The
+	// activity then carries heartbeats, cancellation and outcome, without a slot. Without such an attempt it fails
 	// with [FailureNotRunning].
 	Adopt bool `json:"adopt,omitempty"`
 }
@@ -127,27 +116,23 @@ func (in ExecuteInput) Proposed(p jobtype.Proposal) ExecuteInput {
 	return in
 }
 
-// ServerAwayActivity takes a [ServerAwayInput]. It returns whether a silent attempt may still run: the
-// control plane saw the server fail, or did not run all that time, or its worker is remote or beats.
+// ServerAwayActivity takes a [ServerAwayInput]. It returns whether a silent attempt may still run.
 const ServerAwayActivity = "roundsman.ServerAway"
 
 // ServerAwayInput is the argument of ServerAwayActivity.
 type ServerAwayInput struct {
 	Incarnation
 
-	// Within is the age up to which a failure of the server counts. Silent is the same for a heartbeat of
-	// the worker.
+	// Age up to which a failure of the server counts, and a heartbeat of the worker.
 	Within jobtype.Duration `json:"within"`
 	Silent jobtype.Duration `json:"silent"`
 }
 
-// DefaultOrphanGrace gives a control plane that restarts with the server time to adopt attempts. The
-// run offers adoption before it places the job elsewhere, so a long grace does not cause second
-// executions.
+// DefaultOrphanGrace lets a control plane that restarts with the server adopt attempts. The run offers adoption
+// first, so a long grace causes no second executions.
 const DefaultOrphanGrace = jobtype.Duration(time.Minute)
 
-// ExecuteState is the end of an attempt as its worker reports it: the activity's result on success,
-// otherwise the detail of its failure.
+// ExecuteState is the end of an attempt: the activity's result on success, otherwise the detail of its failure.
 type ExecuteState struct {
 	// Failure is empty on success.
 	Failure FailureKind `json:"failure,omitempty"`
@@ -164,15 +149,13 @@ type ExecuteState struct {
 	DurationMS int64     `json:"duration_ms,omitempty"`
 	// Delay is the time until the next attempt after FailureDeferred and FailureGuard.
 	Delay jobtype.Duration `json:"delay,omitempty"`
-	// Others counts the worker's slots used by other groups and DAG runs at the end of the attempt.
-	// OthersOfHandler counts those of the same handler. Both include slots of handlers that ignore
-	// their cancellation, whatever their run.
+	// Slots used by other groups and DAG runs at the end of the attempt, in total and of the same handler. Both
+	// include slots of handlers that ignore their cancellation.
 	Others          int `json:"others,omitempty"`
 	OthersOfHandler int `json:"others_of_handler,omitempty"`
 }
 
-// FailureKind is the cause of a failed attempt. It is also the type of the application error, so the
-// Web UI shows it.
+// FailureKind is the cause of a failed attempt, and the type of the application error in the Web UI.
 type FailureKind string
 
 // The kinds of failure.
@@ -187,11 +170,9 @@ const (
 	FailureTimeout FailureKind = "timeout"
 	// FailureCanceled: the job was canceled and its handler has ended.
 	FailureCanceled FailureKind = "canceled"
-	// FailureAtCapacity: the worker had no free slot. The job is placed elsewhere; the attempt does
-	// not count.
+	// FailureAtCapacity: the worker had no free slot. The attempt does not count.
 	FailureAtCapacity FailureKind = "at_capacity"
-	// FailureDraining: the worker stops and returns the job with its checkpoint. The job is placed
-	// elsewhere; the attempt does not count.
+	// FailureDraining: the worker stops and returns the job with its checkpoint. The attempt does not count.
 	FailureDraining FailureKind = "draining"
 	// FailureUnsupported: the worker does not have the handler.
 	FailureUnsupported FailureKind = "unsupported"
@@ -201,21 +182,17 @@ const (
 	FailureNotRunning FailureKind = "not_running"
 	// FailureNotTaken: the worker did not take the job in time (ScheduleToStart).
 	FailureNotTaken FailureKind = "not_taken"
-	// FailureCannotStart: the worker lacks the resources to start the program. The job is placed
-	// again; the attempt does not count.
+	// FailureCannotStart: the worker lacks the resources to start the program. The attempt does not count.
 	FailureCannotStart FailureKind = "cannot_start"
-	// FailureNotInstalled: the worker does not have the program. The job is placed on another worker;
-	// it fails if no worker has the program.
+	// FailureNotInstalled: the worker lacks the program. The job fails if no worker has it.
 	FailureNotInstalled FailureKind = "not_installed"
-	// FailureDeferred: the handler returned a [jobtype.Deferral]. The job is tried again after
-	// ExecuteState.Delay; the attempt does not count.
+	// FailureDeferred: the handler returned a [jobtype.Deferral], with ExecuteState.Delay. The attempt does not count.
 	FailureDeferred FailureKind = "deferred"
 	// FailureGuard is a FailureDeferred whose condition is not met.
 	FailureGuard FailureKind = "guard"
 )
 
-// Heartbeat is the detail of an execute activity's heartbeat. Workflows cannot read it while the
-// activity runs; the CLI reads it from the pending activities.
+// Heartbeat is the detail of an execute activity's heartbeat, which the CLI reads from the pending activities.
 type Heartbeat struct {
 	// Percent is 0..100, or negative if unknown.
 	Percent float64 `json:"percent"`
@@ -227,27 +204,23 @@ type Heartbeat struct {
 	// Done is the value of Percent at the checkpoint; 0 if unknown.
 	Done   float64 `json:"done,omitempty"`
 	Worker string  `json:"worker,omitempty"`
-	// Stalled is the stall_timeout if the handler reported nothing for that long. No more heartbeats
-	// follow unless the handler reports again.
+	// The stall_timeout if the handler reported nothing for that long. No more heartbeats follow.
 	Stalled jobtype.Duration `json:"stalled,omitempty"`
-	// Quiet is the time since the last sign of life: a report, or output, CPU or I/O of a program.
-	// It is 0 below QuietFrom.
+	// Time since the last sign of life: a report, or output, CPU or I/O. It is 0 below QuietFrom.
 	Quiet jobtype.Duration `json:"quiet,omitempty"`
 }
 
 // QuietFrom is the shortest silence of a job that people see.
 const QuietFrom = time.Minute
 
-// ProbeWorkerInput is the argument of ProbeWorkerActivity, which checks whether a worker that lost a
-// job still beats.
+// ProbeWorkerInput is the argument of ProbeWorkerActivity: does a worker that lost a job still beat?
 type ProbeWorkerInput struct {
 	ID       string `json:"id"`
 	Instance string `json:"instance"`
 }
 
-// ProbeWorkerResult is the result of ProbeWorkerActivity. Alive means that the heartbeat changed
-// within three intervals. BeatAt is the time of the last heartbeat by the worker's clock, zero if none
-// was read. Used is the number of execute slots in use at BeatAt.
+// ProbeWorkerResult answers a probe. Alive means that the heartbeat changed within three intervals. BeatAt is by the worker's clock,
+// zero if none was read. Used is the number of execute slots then.
 type ProbeWorkerResult struct {
 	Alive  bool      `json:"alive"`
 	BeatAt time.Time `json:"beat_at,omitzero"`

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// AdmissionWorkflow is the workflow type of admission. AdmissionWorkflowID is the id of its one
-// workflow in a namespace.
+// AdmissionWorkflow is the workflow type, AdmissionWorkflowID the id of its one workflow in a namespace.
 const (
 	AdmissionWorkflow   = "roundsman.Admission"
 	AdmissionWorkflowID = "admission"
@@ -21,8 +20,7 @@ const (
 const (
 	// EnsureAdmissionActivity takes an EnsureAdmissionInput.
 	EnsureAdmissionActivity = "roundsman.EnsureAdmission"
-	// CallAdmissionActivity takes an AdmissionRequest and returns a CallAdmissionResult. It runs
-	// within the workflow task of its caller.
+	// CallAdmissionActivity takes an AdmissionRequest and returns a CallAdmissionResult, within the workflow task.
 	CallAdmissionActivity = "roundsman.CallAdmission"
 	// WatchHoldersActivity takes no argument and returns a WatchHoldersResult.
 	WatchHoldersActivity = "roundsman.WatchHolders"
@@ -30,20 +28,17 @@ const (
 	AskHoldersActivity = "roundsman.AskHolders"
 )
 
-// Messages of admission. Workflows use signals, or an update that returns at once. An update that
-// waits would occupy one of ten places and block the release that it waits for.
+// Workflows use signals, or an update that returns at once: a waiting one would occupy one of ten places and block
+// the release that it waits for.
 const (
-	// SignalAdmissionRequest takes an AdmissionRequest: releases first, then requests. One signal
-	// keeps their order.
+	// SignalAdmissionRequest takes an AdmissionRequest: releases first, then requests.
 	SignalAdmissionRequest = "request"
 	// SignalAdmissionAnswer takes an AdmissionAnswer. Admission sends it to holders.
 	SignalAdmissionAnswer = "granted"
-	// SignalReassert takes no argument. The holder replies with an AdmissionRequest that has Reassert
-	// set and lists its grants and waiting requests.
+	// SignalReassert takes no argument. The holder replies with an AdmissionRequest with Reassert and all its holdings.
 	SignalReassert = "reassert"
 
-	// UpdateAdmissionRequest takes an AdmissionRequest and returns an AdmissionAnswer with the
-	// immediate decisions. Later decisions arrive by signal.
+	// UpdateAdmissionRequest takes an AdmissionRequest and returns the immediate decisions as an AdmissionAnswer.
 	UpdateAdmissionRequest = "call"
 	// UpdateResizePool takes a ResizePoolInput and returns an AdmissionPool.
 	UpdateResizePool = "resize-pool"
@@ -60,8 +55,7 @@ const (
 	QueryKeyHolder = "key-holder"
 )
 
-// AdmissionHolder identifies a workflow by its id and the first run of its chain, which
-// continue-as-new and reset keep.
+// AdmissionHolder is a workflow by its id and the first run of its chain, which continue-as-new and reset keep.
 type AdmissionHolder struct {
 	WorkflowID string `json:"workflow_id"`
 	FirstRunID string `json:"first_run_id"`
@@ -78,8 +72,7 @@ type AdmissionRequest struct {
 	// Release lists the ids of items to release. ReleaseAll releases everything.
 	Release    []string `json:"release,omitempty"`
 	ReleaseAll bool     `json:"release_all,omitempty"`
-	// Results are the results of released tasks with a key. Admission stores them before it handles
-	// the releases.
+	// Results of released tasks with a key, stored before the releases.
 	Results []KeyResult `json:"results,omitempty"`
 	// Budget is the retry budget of the job type. Endings report the ends of its jobs.
 	Budget  *RetryBudget       `json:"budget,omitempty"`
@@ -88,8 +81,7 @@ type AdmissionRequest struct {
 	Items []AdmissionItem `json:"items,omitempty"`
 	// Reassert means that Held and Items are complete: the holder has nothing else.
 	Reassert bool `json:"reassert,omitempty"`
-	// Reset means that the holder was reset to an earlier state. Its existing grants among Held and
-	// Items get new fences, and each of Held is answered.
+	// The holder was reset to an earlier state. Its existing grants get new fences, and each of Held is answered.
 	Reset bool            `json:"reset,omitempty"`
 	Held  []AdmissionHeld `json:"held,omitempty"`
 }
@@ -109,18 +101,16 @@ type AdmissionItem struct {
 	Priority int `json:"priority,omitempty"`
 	// Fences is the number of fences that the grant reserves; 0 means one.
 	Fences int64 `json:"fences,omitempty"`
-	// For is the id of the job or task that needs the item. A request from within a holder's own DAG
-	// ([SubDAGWorkflowID]) does not queue behind requests that wait for that holder.
+	// Job or task that needs the item. A request from within a holder's own DAG ([SubDAGWorkflowID]) does not queue
+	// behind requests that wait for that holder.
 	For string `json:"for,omitempty"`
-	// Start marks a request of a group that begins; it is refused while its job type is disabled. A
-	// turn in a lane always is such a request.
+	// Request of a group that begins, refused while its job type is disabled. A turn in a lane always is one.
 	Start bool `json:"start,omitempty"`
 	// Budget is that of a task; the request is refused while the task is disabled.
 	Budget *TaskBudget `json:"budget,omitempty"`
 }
 
-// AdmissionAmount is a quantity of a pool. Size is the pool size in the holder's configuration; 0 if
-// it declares none.
+// AdmissionAmount is a quantity of a pool, with the configured size; 0 if there is none.
 type AdmissionAmount struct {
 	Pool string `json:"pool"`
 	N    int    `json:"n"`
@@ -160,8 +150,7 @@ type AdmissionGrant struct {
 	ID     string `json:"id"`
 	Fence  int64  `json:"fence"`
 	Fences int64  `json:"fences"`
-	// Taken lists keys that were not granted because others hold them. HeldBack lists keys that
-	// admission grants to no holder now.
+	// Keys not granted because others hold them, and keys that admission grants to no holder now.
 	Taken    []AdmissionTaken   `json:"taken,omitempty"`
 	HeldBack []AdmissionHeldKey `json:"held_back,omitempty"`
 	// Result is the last result stored for the granted key.
@@ -192,7 +181,6 @@ type AdmissionTaken struct {
 }
 
 // AdmissionRefusal is the reason why the holder does not have an item, or has it no longer.
-// [AdmissionRefusal.String] renders it for operators.
 type AdmissionRefusal struct {
 	ID string `json:"id"`
 	// Code is one of the codes below, or RETRY_BUDGET.
@@ -280,13 +268,11 @@ type AdmissionLinkState struct {
 	Results []KeyResult `json:"results,omitempty"`
 }
 
-// AdmissionInput starts admission. When it continues as new, the second argument of the workflow is
-// its state as bytes.
+// AdmissionInput starts admission. On continue-as-new its state is the second argument, as bytes.
 type AdmissionInput struct {
 	// Inherited is the state taken over by an admission without a state of its own.
 	Inherited Inherited `json:"inherited,omitzero"`
-	// Undelivered lists answers of the previous run whose delivery is uncertain. Unanswered lists
-	// holders whose answers did not fit there.
+	// Answers whose delivery is uncertain, and holders whose answers did not fit there.
 	Undelivered []AdmissionAnswer `json:"undelivered,omitempty"`
 	Unanswered  []AdmissionHolder `json:"unanswered,omitempty"`
 	// LateSince is set while workflows that visibility shows late remain to be queried.
@@ -295,22 +281,19 @@ type AdmissionInput struct {
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
-// EnsureAdmissionInput is the argument of [EnsureAdmissionActivity]. It starts admission if missing
-// and sends Request, if any, in the same step.
+// EnsureAdmissionInput starts a missing admission and sends Request, if any, in the same step.
 type EnsureAdmissionInput struct {
 	Request *AdmissionRequest `json:"request,omitempty"`
 }
 
-// CallAdmissionResult is the result of [CallAdmissionActivity]. Missing means that no admission runs
-// and nothing was requested. Answer holds the immediate decisions; if nil, the answer arrives as a
-// signal.
+// CallAdmissionResult answers a call. Missing means that no admission runs and nothing was requested. Answer holds the immediate
+// decisions; if nil, a signal follows.
 type CallAdmissionResult struct {
 	Answer  *AdmissionAnswer `json:"answer,omitempty"`
 	Missing bool             `json:"missing,omitempty"`
 }
 
-// WatchHoldersResult lists holders that have ended. It is empty if there were no holders to watch for
-// a while.
+// WatchHoldersResult lists holders that have ended; empty after a while without holders.
 type WatchHoldersResult struct {
 	Closed []AdmissionHolder `json:"closed,omitempty"`
 }
@@ -319,8 +302,7 @@ type WatchHoldersResult struct {
 type AskHoldersInput struct {
 	// Previous is the run of admission before a reset. The result includes its last state.
 	Previous string `json:"previous,omitempty"`
-	// LateSince limits the query to workflows started after this time that visibility shows late. The
-	// activity looks several times, for minutes.
+	// Limit to workflows started after this time that visibility shows late. The activity looks for minutes.
 	LateSince time.Time `json:"late_since,omitzero"`
 }
 
@@ -353,9 +335,8 @@ type KeyHolderResult struct {
 	ByKey map[string]AdmissionUse `json:"by_key,omitempty"`
 }
 
-// DedupeHash returns the first eight bytes of a SHA-256 over a job type and a dedupe key. Among
-// 100,000 active keys two collide with a probability of 1 in 3 billion; one of them then waits for the
-// next detection.
+// DedupeHash returns the first eight bytes of a SHA-256. Among 100,000 active keys two collide with a probability of
+// 1 in 3 billion; one of them then waits for the next detection.
 func DedupeHash(jobType, key string) uint64 {
 	sum := sha256.Sum256([]byte(jobType + "\x00" + key))
 	return binary.BigEndian.Uint64(sum[:8])

@@ -16,8 +16,7 @@ type AdmissionFilter struct {
 
 // AdmissionView is the state of admission for operators. The counts ignore the filter.
 type AdmissionView struct {
-	// Recovering means that admission grants nothing until the running groups have asserted their
-	// holdings. Expected lists the groups still missing.
+	// Admission grants nothing until the running groups, of which Expected are missing, have asserted their holdings.
 	Recovering bool              `json:"recovering,omitempty"`
 	Expected   []string          `json:"expected,omitempty"`
 	Lanes      []AdmissionLane   `json:"lanes,omitempty"`
@@ -128,8 +127,7 @@ type AdmissionUsage struct {
 	// Lanes and Pools list the first [MaxUsageNames] of each.
 	Lanes []LaneUsage `json:"lanes,omitempty"`
 	Pools []PoolUsage `json:"pools,omitempty"`
-	// HeldKeys counts the keys held back by the retry budget, by job type. DisabledTypes lists the job
-	// types disabled by it.
+	// Keys held back by the retry budget by job type, and job types disabled by it.
 	HeldKeys      map[string]int `json:"held_keys,omitempty"`
 	DisabledTypes []string       `json:"disabled_types,omitempty"`
 }

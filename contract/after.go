@@ -13,11 +13,9 @@ type AfterRule struct {
 }
 
 const (
-	// SuccessesActivity returns the last successes of job types. It takes a SuccessesInput and
-	// returns a SuccessesResult.
+	// SuccessesActivity takes a SuccessesInput and returns the last successes of job types as a SuccessesResult.
 	SuccessesActivity = "roundsman.Successes"
-	// SucceededActivity takes a SucceededInput. A completed run calls it for the runs that wait for
-	// its job type.
+	// SucceededActivity takes a SucceededInput, from a completed run for the runs that wait for its job type.
 	SucceededActivity = "roundsman.Succeeded"
 	// SignalSucceeded takes a SucceededSignal. Only SucceededActivity sends it.
 	SignalSucceeded = "succeeded"

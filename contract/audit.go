@@ -6,8 +6,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// AuditWorkflow is the workflow type of the audit log. AuditWorkflowID is the id of its one workflow
-// in a namespace.
+// AuditWorkflow is the workflow type, AuditWorkflowID the id of its one workflow in a namespace.
 const (
 	AuditWorkflow   = "roundsman.Audit"
 	AuditWorkflowID = "audit"
@@ -25,8 +24,7 @@ const (
 
 // Messages of the audit log.
 const (
-	// SignalRecord takes an AuditRecord. The sender uses signal-with-start, so a missing log is
-	// created.
+	// SignalRecord takes an AuditRecord. Signal-with-start creates a missing log.
 	SignalRecord = "record"
 	// QueryAudit takes an AuditFilter and returns an AuditPage.
 	QueryAudit = "list"
@@ -46,16 +44,63 @@ const (
 // CodeAccessDenied is the Code of an entry about requests refused for lack of a permission.
 const CodeAccessDenied = "ACCESS_DENIED"
 
-// AuditTerminated and AuditEnded follow the workflow id in the Action of an entry about the end of an
-// entity's run: terminated, or ended in another way.
+// AuditTerminated and AuditEnded follow the workflow id in the Action of an entry about an entity's end.
 const (
 	AuditTerminated = ".terminate"
 	AuditEnded      = ".end"
 )
 
-// AuditRestore is the Action of an entry about settings restored from the log. Like apply.update it
-// covers all settings of a job type.
+// AuditRestore is the Action of settings restored from the log. Like apply.update it covers all settings.
 const AuditRestore = "apply.restore"
+
+// AuditRefused is the Action of an entry about requests refused for lack of a permission.
+const AuditRefused = "refused"
+
+// AuditVerb is the part of an operator's Action behind its object: pause in jobtype.pause.
+type AuditVerb string
+
+// The verbs.
+const (
+	VerbAddTasks       AuditVerb = "add-tasks"
+	VerbApprove        AuditVerb = "approve"
+	VerbBackfill       AuditVerb = "backfill"
+	VerbCancel         AuditVerb = "cancel"
+	VerbCancelTask     AuditVerb = "cancel-task"
+	VerbCleanup        AuditVerb = "cleanup"
+	VerbConfigure      AuditVerb = "configure"
+	VerbCordon         AuditVerb = "cordon"
+	VerbCreate         AuditVerb = "create"
+	VerbDelete         AuditVerb = "delete"
+	VerbDrain          AuditVerb = "drain"
+	VerbDrift          AuditVerb = "drift"
+	VerbEnd            AuditVerb = "end"
+	VerbExpire         AuditVerb = "expire"
+	VerbForgive        AuditVerb = "forgive"
+	VerbIgnoreWindow   AuditVerb = "ignore_window"
+	VerbMarkDone       AuditVerb = "mark-done"
+	VerbPause          AuditVerb = "pause"
+	VerbReEnable       AuditVerb = "re-enable"
+	VerbReject         AuditVerb = "reject"
+	VerbRelease        AuditVerb = "release"
+	VerbRemove         AuditVerb = "remove"
+	VerbRerun          AuditVerb = "rerun"
+	VerbReset          AuditVerb = "reset"
+	VerbResize         AuditVerb = "resize"
+	VerbRestore        AuditVerb = "restore"
+	VerbResume         AuditVerb = "resume"
+	VerbRetry          AuditVerb = "retry"
+	VerbRevoke         AuditVerb = "revoke"
+	VerbRotate         AuditVerb = "rotate"
+	VerbRun            AuditVerb = "run"
+	VerbSet            AuditVerb = "set"
+	VerbSetConcurrency AuditVerb = "set-concurrency"
+	VerbSkip           AuditVerb = "skip"
+	VerbSubmit         AuditVerb = "submit"
+	VerbTakeOver       AuditVerb = "take-over"
+	VerbTerminate      AuditVerb = "terminate"
+	VerbUncordon       AuditVerb = "uncordon"
+	VerbUpdate         AuditVerb = "update"
+)
 
 // Kinds of audit entries.
 const (
@@ -75,12 +120,10 @@ type AuditEntry struct {
 	// Actor and From identify the operator and the host. A scheduler's entry has neither.
 	Actor string `json:"actor"`
 	From  string `json:"from"`
-	// Via is the operator's client: cli, api, console, gateway or temporal. Auth is the
-	// authentication: none, key, oidc, session or certificate; empty for the user of a command.
+	// The client (cli, api, console, gateway or temporal) and the authentication (none, key, oidc, session or certificate).
 	Via  string `json:"via,omitempty"`
 	Auth string `json:"auth,omitempty"`
-	// Action is an operator's action, such as jobtype.pause, or the kind of a scheduler's decision:
-	// refused, delayed, replaced, noticed.
+	// An operator's action, such as jobtype.pause, or a scheduler's decision: refused, delayed, replaced, noticed.
 	Action string `json:"action"`
 	// Code is the reason of a scheduler's decision; docs/operations.md lists the codes.
 	Code    string `json:"code"`
@@ -90,8 +133,7 @@ type AuditEntry struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 	Detail string `json:"detail"`
-	// Former holds the previous settings of a job type, for restoring them. The log returns it only if
-	// the filter has Former set; otherwise Restorable reports that it exists.
+	// Previous settings of a job type. The log returns them only for a filter with Former, else Restorable.
 	Former     []byte `json:"former,omitempty"`
 	Restorable bool   `json:"restorable,omitempty"`
 	// Superseded reports that a later entry of the log changed the same thing again.
@@ -103,8 +145,7 @@ type AuditEntry struct {
 	Longest jobtype.Duration `json:"longest,omitempty"`
 }
 
-// MaxFormer bounds [AuditEntry.Former] in bytes, so that one record fits into a message. Longer values
-// are left out.
+// MaxFormer bounds [AuditEntry.Former] in bytes, so that one record fits into a message.
 const MaxFormer = 8 << 10
 
 // AuditRecord is the argument of [SignalRecord].
@@ -112,13 +153,11 @@ type AuditRecord struct {
 	Entries []AuditEntry `json:"entries"`
 	// Keep is the new maximum number of entries in the log; 0 leaves it unchanged.
 	Keep int `json:"keep,omitempty"`
-	// MaxAge is the new maximum age of entries; 0 leaves it unchanged, a negative value means no
-	// limit.
+	// New maximum age of entries; 0 leaves it unchanged, a negative value means no limit.
 	MaxAge jobtype.Duration `json:"max_age,omitempty"`
 }
 
-// AuditInput starts the audit log. When it continues as new, the second argument of the workflow is
-// the log as bytes.
+// AuditInput starts the audit log. On continue-as-new the log is the second argument, as bytes.
 type AuditInput struct {
 	// Keep is the maximum number of entries; 0 means the default.
 	Keep int `json:"keep,omitempty"`
@@ -135,8 +174,7 @@ type AuditInput struct {
 // RecordAuditInput is the argument of [RecordAuditActivity].
 type RecordAuditInput struct {
 	Entries []AuditEntry `json:"entries"`
-	// Origins identify the messages of the operators' entries. The activity reads missing data about
-	// the sender from the server's history.
+	// Messages of the operators' entries, for data about the sender from the server's history.
 	Origins []AuditOrigin `json:"origins,omitempty"`
 }
 
@@ -146,20 +184,17 @@ type AuditOrigin struct {
 	Entry      int    `json:"entry"`
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
-	// EventID is the last event of the history when the message was read. The message is the newest
-	// one before EventID, after skipping Back others.
+	// Last event of the history when the message was read: the newest message before it, after skipping Back others.
 	EventID int64 `json:"event_id"`
 	Back    int   `json:"back,omitempty"`
-	// One of Signal, UpdateID, Cancel and Reset identifies the message: a signal name, an update id, a
-	// cancellation or a reset.
+	// Identity of the message: a signal name, an update id, a cancellation or a reset.
 	Signal   string `json:"signal,omitempty"`
 	UpdateID string `json:"update_id,omitempty"`
 	Cancel   bool   `json:"cancel,omitempty"`
 	Reset    bool   `json:"reset,omitempty"`
 }
 
-// AdoptAuditAttempts bounds the attempts to take over the log of the run before: about two minutes of a running
-// control plane. New entries wait meanwhile. A limit of time would also count while no control plane runs.
+// AdoptAuditAttempts is about two minutes of a running control plane. A time limit would also count while none runs.
 const AdoptAuditAttempts = 15
 
 // AdoptAuditInput requests the log of the previous run. RunID is the caller's run.
@@ -169,8 +204,7 @@ type AdoptAuditInput struct {
 	RunID    string `json:"run_id"`
 }
 
-// AdoptAuditResult is the log of the previous run. It is empty without a previous run, or if the
-// server no longer keeps it.
+// AdoptAuditResult is the log of the previous run, if the server still keeps it.
 type AdoptAuditResult struct {
 	Log []byte `json:"log,omitempty"`
 	// Entry reports how that run ended.
@@ -185,8 +219,7 @@ type EntityEndInput struct {
 	Passed []string `json:"passed,omitempty"`
 }
 
-// EntityEndResult reports how that run ended, and the passed ones. Entry is nil without a previous run, or if the server no
-// longer keeps it.
+// EntityEndResult reports how that run and the passed ones ended. Entry is nil if the server no longer keeps it.
 type EntityEndResult struct {
 	Entry  *AuditEntry  `json:"entry,omitempty"`
 	Passed []AuditEntry `json:"passed,omitempty"`
@@ -216,8 +249,7 @@ type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`
 	// More means that older entries match. Query again with Before set to the first Seq.
 	More bool `json:"more,omitempty"`
-	// Kept and Dropped count all entries, regardless of the filter. Limit is the maximum number of entries
-	// kept.
+	// Counts of all entries, regardless of the filter, and the maximum number of entries kept.
 	Kept    int   `json:"kept"`
 	Dropped int64 `json:"dropped"`
 	Limit   int   `json:"limit"`

@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// RetryBudget limits the failures of a job type, per dedupe key and in total. A nil rule sets no
-// limit.
+// RetryBudget limits the failures of a job type, per dedupe key and in total.
 type RetryBudget struct {
 	PerKey  *RetryBudgetRule `json:"per_key,omitempty"`
 	PerType *RetryBudgetRule `json:"per_type,omitempty"`
@@ -21,15 +20,13 @@ type RetryBudgetRule struct {
 	Count int `json:"count,omitempty"`
 	// Window is the time over which failures are counted. Default 1h.
 	Window jobtype.Duration `json:"window"`
-	// HardTimeout disables at a failure this long after the first one of a series without a success,
-	// whatever their number. 0: off.
+	// HardTimeout disables at a failure this long after the first one of a series without a success. 0: off.
 	HardTimeout jobtype.Duration `json:"hard_timeout,omitempty"`
 	// DisableFor is the duration of the disablement. Default 24h.
 	DisableFor jobtype.Duration `json:"disable_for"`
 }
 
-// Bounds and defaults of a [RetryBudgetRule]. The counts are the failures that admission remembers per
-// key and per job type.
+// The counts are the failures that admission remembers per key and per job type.
 const (
 	MaxKeyFailures  = 25
 	MaxTypeFailures = 500
@@ -45,8 +42,7 @@ const (
 type AdmissionEndings struct {
 	// At is the time of the report.
 	At time.Time `json:"at"`
-	// Done lists the keys of completed jobs, Settled those of jobs that ended otherwise, as
-	// [DedupeHash]es of eight bytes each. Other jobs may claim them.
+	// Keys of completed jobs, and of jobs that ended otherwise, as [DedupeHash]es of eight bytes each.
 	Done    []byte `json:"done,omitempty"`
 	Settled []byte `json:"settled,omitempty"`
 	// SuccessAt is the time of the last completed job.
@@ -169,8 +165,7 @@ const (
 	QueryHolds = "holds"
 )
 
-// ReEnableInput re-enables a key, or the whole job type if the key is empty, and forgets the failures
-// behind the disablement.
+// ReEnableInput re-enables a key, or the whole job type if the key is empty, and forgets the failures.
 type ReEnableInput struct {
 	JobType   string `json:"job_type"`
 	DedupeKey string `json:"key,omitempty"`
@@ -184,8 +179,8 @@ type ForgiveInput struct {
 	By        string `json:"by,omitempty"`
 }
 
-// MarkDoneInput marks a key as done. Its failures are forgotten and its jobs waiting in a running
-// group end as canceled. Proposals with the key are left out for the duration For; 0 means 24h.
+// MarkDoneInput marks a key as done. Its failures are forgotten, its waiting jobs end as canceled, and its proposals
+// are left out for the duration For; 0 means 24h.
 type MarkDoneInput struct {
 	JobType   string           `json:"job_type"`
 	DedupeKey string           `json:"key"`
@@ -224,8 +219,7 @@ type HoldsInput struct {
 type HoldsResult struct {
 	Holds []AdmissionHold `json:"holds"`
 	Total int             `json:"total"`
-	// Tracked is the number of keys remembered, failing or held back. Dropped is the number forgotten
-	// for lack of room since the start.
+	// Keys remembered, and keys forgotten for lack of room since the start.
 	Tracked int `json:"tracked"`
 	Dropped int `json:"dropped,omitempty"`
 }

@@ -2,8 +2,8 @@ package contract
 
 import "go.temporal.io/sdk/temporal"
 
-// UpdateCancelItem takes a CancelItemInput and returns a CancelItemResult, in a group and in a DAG run. A refusal is an
-// application error of type ItemRefusedError with an ItemRefusal.
+// UpdateCancelItem takes a CancelItemInput and returns a CancelItemResult. A refusal is an application error of type
+// ItemRefusedError with an ItemRefusal.
 const UpdateCancelItem = "cancel-item"
 
 // ItemRefusedError is the type of the application error with which a run refuses a request about an item.

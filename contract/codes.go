@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Code is the reason why an item, a run or a worker does not continue, or how work ended.
-// docs/explain.md lists every code with its remedy.
+// Code is the reason why work does not continue, or how it ended. docs/explain.md lists the codes.
 type Code string
 
 // Codes of waiting items and runs.
@@ -44,11 +43,13 @@ const (
 
 // Codes of interrupted work. The audit log uses these and those above.
 const (
-	CodeWorkerLost  Code = "WORKER_LOST"
-	CodeAtCapacity  Code = "AT_CAPACITY"
-	CodeDraining    Code = "WORKER_DRAINING"
-	CodeUnsupported Code = "UNSUPPORTED"
-	CodeNotTaken    Code = "NOT_TAKEN"
+	CodeWorkerLost Code = "WORKER_LOST"
+	// CodeLosesWorkers: the item was lost with several workers. It is kept apart, or has failed.
+	CodeLosesWorkers Code = "LOSES_WORKERS"
+	CodeAtCapacity   Code = "AT_CAPACITY"
+	CodeDraining     Code = "WORKER_DRAINING"
+	CodeUnsupported  Code = "UNSUPPORTED"
+	CodeNotTaken     Code = "NOT_TAKEN"
 	// CodeCannotStart and CodeNotInstalled are about a program that did not start on a worker.
 	CodeCannotStart  Code = "CANNOT_START"
 	CodeNotInstalled Code = "NOT_INSTALLED"
@@ -94,7 +95,7 @@ const (
 // NoteCodes lists the codes that runs note in the audit log.
 func NoteCodes() []Code {
 	return []Code{
-		CodeBackoff, CodeNoWorker, CodeResources, CodeWindowFit, CodeWorkerLost, CodeAtCapacity, CodeDraining, CodeUnsupported, CodeNotTaken,
+		CodeBackoff, CodeNoWorker, CodeResources, CodeWindowFit, CodeWorkerLost, CodeLosesWorkers, CodeAtCapacity, CodeDraining, CodeUnsupported, CodeNotTaken,
 		CodeGrantLost, CodeDeduped, CodeDuplicate, CodeSurplus, CodeInvalid, CodeExpired, CodeNotStarted, CodeStale, CodeDeadline,
 		CodeWindowEnd, CodeStopped, CodeCheckpoint, CodeDetectionFailed, CodeUnreachable, CodeCordoned, CodeSlots,
 		CodeCannotStart, CodeNotInstalled, CodeDeferred, CodeGuard, CodeFleetRecovering,

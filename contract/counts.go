@@ -52,8 +52,7 @@ func (c GroupCounts) Ended() int {
 	return ended
 }
 
-// String renders the detected count, then the other non-zero counts. It omits Accepted, which follows
-// from the others.
+// String renders the detected count, then the other non-zero counts except Accepted, which follows from them.
 func (c GroupCounts) String() string {
 	found := fmt.Sprintf("%d found", c.Detected)
 	if c.DetectedMore {
@@ -63,9 +62,8 @@ func (c GroupCounts) String() string {
 	return strings.TrimSuffix(found+", "+nonZero(c.List()[1:]), ", ")
 }
 
-// Undone renders the counts of unfinished work. For a detection, jobs active elsewhere are no failure,
-// but keys held back by the retry budget are. For a submission (submitted), all left-out proposals
-// count.
+// Undone renders the counts of unfinished work. For a detection, jobs active elsewhere are no failure, but held-back
+// keys are. For a submission all left-out proposals count.
 func (c GroupCounts) Undone(submitted bool) string {
 	undone := GroupCounts{
 		Failed: c.Failed, Stale: c.Stale, Canceled: c.Canceled, Expired: c.Expired, NotStarted: c.NotStarted, Invalid: c.Invalid, Disabled: c.HeldBack,

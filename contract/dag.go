@@ -8,16 +8,14 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// DAGInput starts a DAG run. It is the first of the workflow's three arguments. The second is the
-// graph as written by dag.Graph.Encode, the third the state of the run, empty for a new run. Graph and
-// state are separate arguments because bytes inside JSON grow by a third.
+// DAGInput starts a DAG run. The workflow's second argument is the graph from dag.Graph.Encode, the third the state
+// of the run: bytes inside JSON grow by a third.
 type DAGInput struct {
 	// Name of the DAG in its spec.
 	Name string `json:"name"`
 	// Hash of the graph in hexadecimal; empty if Source is set.
 	Hash string `json:"hash,omitempty"`
-	// Source is the text of a spec, for a DAG that travels with a job. CompileDAGActivity compiles it;
-	// the workflow never reads it.
+	// Text of a spec, for a DAG that travels with a job, which CompileDAGActivity compiles.
 	Source string `json:"source,omitempty"`
 	// SourceName is the file name in faults of Source.
 	SourceName string `json:"source_name,omitempty"`
@@ -31,27 +29,22 @@ type DAGInput struct {
 	Recovery jobtype.Recovery `json:"recovery,omitempty"`
 	// Resources are the pool sizes declared by the configuration; nil changes no size.
 	Resources map[string]int `json:"resources,omitempty"`
-	// DeclaredAt is the time at which that configuration was read; zero means the start of the run. A
-	// sub-DAG uses its parent's pool sizes, which may be stale.
+	// Time of reading that configuration; zero: the start of the run. A sub-DAG uses its parent's pool sizes.
 	DeclaredAt time.Time `json:"declared_at,omitzero"`
-	// Node and Labels apply to tasks without their own: they come from the proposal, for a DAG that
-	// travels with a job.
+	// Defaults for tasks without their own, from the proposal of a DAG that travels with a job.
 	Node   string            `json:"node,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
-	// Lane is the attempt of the group's job that this run is, if the group has an exclusive lane
-	// which it gives back while the run waits for approvals; nil: the run reports nothing.
+	// Attempt of the group's job, if the group gives its exclusive lane back during waits for approvals.
 	Lane *DAGLane `json:"lane,omitempty"`
 	// Depth counts the DAGs above a sub-DAG.
 	Depth int `json:"depth,omitempty"`
 	// Resumes is the workflow id of the run that this run resumes from.
 	Resumes string `json:"resumes,omitempty"`
-	// ScheduledAt is the nominal time of the run above, or of the run that this one resumes; zero means
-	// the start of this run.
+	// Nominal time of the run above, or of the resumed run; zero: the start of this run.
 	ScheduledAt time.Time `json:"scheduled_at,omitzero"`
 	// By is the operator who started the run.
 	By string `json:"by,omitempty"`
-	// RollEvents is the history length from which the run continues as new at the next opportunity.
-	// Default 20,000; tests use 1.
+	// History length from which the run continues as new. Default 20,000; tests use 1.
 	RollEvents int `json:"roll_events,omitempty"`
 	// Carry is set only when the run continues as new.
 	Carry *DAGCarry `json:"carry,omitempty"`
@@ -64,8 +57,7 @@ type DAGLane struct {
 	Attempt int    `json:"attempt"`
 }
 
-// LaneReport is the argument of [SignalLaneReport]: the run of a DAG waits for approvals alone, or
-// (Wants) has something to begin and needs its lane.
+// LaneReport means: the run of a DAG waits for approvals alone, or (Wants) needs its lane to begin something.
 type LaneReport struct {
 	JobID   string `json:"job_id"`
 	Attempt int    `json:"attempt"`
@@ -86,8 +78,7 @@ type DAGCarry struct {
 	StatePages
 	// FleetSeq is the number of the last view of the workers.
 	FleetSeq int64 `json:"fleet_seq,omitempty"`
-	// JobTypes are the definitions used by job_type tasks. They are looked up once, so an apply does
-	// not change an open run.
+	// Definitions used by job_type tasks, looked up once, so an apply does not change an open run.
 	JobTypes map[string]JobTypeSpec `json:"job_types,omitempty"`
 	// Admission holds grants and requests of the tasks; nil if there never were any.
 	Admission *AdmissionLinkState `json:"admission,omitempty"`
@@ -95,8 +86,7 @@ type DAGCarry struct {
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
-// DAGResult is the end of a run: the result of a completed run, otherwise the detail of its failure
-// (RunFailedError) or cancellation. Outcome is OutcomeCompleted, OutcomeFailed or OutcomeCanceled.
+// DAGResult is the result of a completed run, otherwise the detail of its failure (RunFailedError) or cancellation.
 type DAGResult struct {
 	DAG        string  `json:"dag"`
 	WorkflowID string  `json:"workflow_id"`
@@ -111,8 +101,7 @@ type DAGResult struct {
 	StartedAt  time.Time      `json:"started_at"`
 	EndedAt    time.Time      `json:"ended_at"`
 	DurationMS int64          `json:"duration_ms"`
-	// Tasks by id. The workflow's own result omits them for runs of more than MaxResultTasks;
-	// starter.ShowDAG fills them in from Final.
+	// Tasks by id. The workflow's own result omits them above MaxResultTasks; starter.ShowDAG fills them in from Final.
 	Tasks map[string]DAGTask `json:"tasks,omitempty"`
 	// Final is the last state of the run, compact. A resumed run starts from it.
 	Final []byte `json:"final,omitempty"`
@@ -134,12 +123,10 @@ type DAGTask struct {
 	FromTask string `json:"from_task,omitempty"`
 }
 
-// DAGInvalidError is the error type of a run whose spec does not compile or whose graph cannot be
-// decoded.
+// DAGInvalidError is the error type of a run whose spec or graph is invalid.
 const DAGInvalidError = "DAGInvalid"
 
-// Messages of a DAG run, besides SignalCancelRun, SignalPause, SignalResume and QueryStatus. Messages that can be
-// refused are updates: a validator returns the reason and changes nothing.
+// Messages of a DAG run besides the common ones. An update's validator returns the refusal and changes nothing.
 const (
 	// SignalLaneReport takes a [LaneReport]. The run of a DAG sends it to its group.
 	SignalLaneReport = "lane-report"
@@ -168,8 +155,7 @@ const (
 	QueryFinal = "final"
 )
 
-// RetryTasksInput lists failed tasks to retry together with the tasks they blocked. An empty list
-// means all failed tasks.
+// RetryTasksInput lists failed tasks to retry, with the tasks they blocked. An empty list means all.
 type RetryTasksInput struct {
 	Tasks []string `json:"tasks,omitempty"`
 	By    string   `json:"by,omitempty"`
@@ -190,13 +176,11 @@ type DecideTaskInput struct {
 	Note string `json:"note,omitempty"`
 }
 
-// AddTasksInput adds tasks to a run or redefines tasks that have not started. The list has the format
-// of a spec's tasks, with `before` besides `needs`, and at most 1 MiB.
+// AddTasksInput adds or redefines tasks: a list like a spec's tasks, with `before` besides `needs`, at most 1 MiB.
 type AddTasksInput struct {
 	// Tasks is the list as JSON, for messages typed by hand.
 	Tasks json.RawMessage `json:"tasks,omitempty"`
-	// Text replaces Tasks if not empty: the list as YAML or JSON, so that faults report the line in
-	// File.
+	// The list as YAML or JSON in place of Tasks, so that faults report the line in File.
 	Text string `json:"text,omitempty"`
 	File string `json:"file,omitempty"`
 	By   string `json:"by,omitempty"`
@@ -209,8 +193,7 @@ type SetConcurrencyInput struct {
 	By          string `json:"by,omitempty"`
 }
 
-// ConcurrencySetting is the only setting of an open DAG run. A dot and a name after it select a
-// fan-out.
+// ConcurrencySetting is the only setting of an open DAG run. A dot and a name select a fan-out.
 const ConcurrencySetting = "concurrency"
 
 // ConcurrencyOf returns the name of a fan-out's setting, or of the run's for an empty name.
@@ -259,15 +242,13 @@ type TaskView struct {
 	DAGTask
 	// Redefined means that its definition was replaced after the run started.
 	Redefined bool `json:"redefined,omitempty"`
-	// Waiting is the reason why a ready or running task is on no worker: a worker, a retry, an
-	// approval with its prompt.
+	// Reason why a ready or running task is on no worker.
 	Waiting string `json:"waiting,omitempty"`
 	// Until is the due time of a retry, a sleep or an approval's timeout.
 	Until time.Time `json:"until,omitzero"`
 	// Timeout is the longest duration of one attempt; 0: no limit.
 	Timeout jobtype.Duration `json:"timeout,omitempty"`
-	// CreatedAt is the addition of the task to the run, ModifiedAt the last change of its state. A
-	// run with more than 20,000 tasks keeps no ModifiedAt of ended tasks.
+	// Addition of the task, and last change of its state. A run with over 20,000 tasks has no ModifiedAt of ended ones.
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
@@ -357,8 +338,7 @@ const dagPrefix = "dag/"
 // DAGWorkflowID returns the workflow id of a DAG run; run separates runs of one DAG.
 func DAGWorkflowID(name, run string) string { return dagPrefix + name + "/" + run }
 
-// DAGOfWorkflow is the inverse of [DAGWorkflowID]. The id of a sub-DAG's run extends its parent's:
-// dag/<name>/<run>/<task>.
+// DAGOfWorkflow is the inverse of [DAGWorkflowID]. A sub-DAG's id is dag/<name>/<run>/<task>.
 func DAGOfWorkflow(workflowID string) (name, run string, ok bool) {
 	rest, ok := strings.CutPrefix(workflowID, dagPrefix)
 	if !ok {

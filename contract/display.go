@@ -1,7 +1,6 @@
 package contract
 
-// Texts of the Web UI for the registry. Workers and control planes may both start it, so they share
-// these texts.
+// Texts of the Web UI for the registry, shared by workers and control planes.
 const (
 	// FleetSummary describes the workflow [FleetWorkflowID] in one line.
 	FleetSummary = "the registry of all workers"

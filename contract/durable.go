@@ -1,7 +1,6 @@
 package contract
 
-// QueryDurable returns a DurableResult. An entity answers it as long as its history is kept, even
-// after its end. The next start of the entity queries it and passes the result on, see [Inherited].
+// QueryDurable returns a DurableResult, also after the entity's end, for its next start. See [Inherited].
 const QueryDurable = "durable"
 
 // DurableResult is the state of an entity that exists nowhere else. Only the entity decodes Data.

@@ -6,14 +6,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// RunFailedError is the type of the application error that ends a group or DAG run with outcome failed
-// or timeout. Its detail is the result; so is the detail of a cancellation. Temporal's own status
-// therefore shows the outcome, and the result is not lost.
+// RunFailedError is the type of the application error that ends a run with outcome failed or timeout. Its detail is
+// the result, so Temporal's own status shows the outcome.
 const RunFailedError = "RunFailed"
 
-// RunNotBegunError is the type of the application error with which a run refuses updates before its
-// first workflow task, and updates and queries before it has read the state of the run before. The
-// client repeats them.
+// RunNotBegunError is the type of the error with which a run refuses updates before its first workflow task, and
+// updates and queries before it has read its state. The client repeats them.
 const RunNotBegunError = "RunNotBegun"
 
 // RunFailure returns the error that fails a run with its result. message is the cause in one line.
@@ -21,8 +19,7 @@ func RunFailure(message string, result any) error {
 	return temporal.NewApplicationErrorWithOptions(message, RunFailedError, temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{result}})
 }
 
-// ResultOfFailure decodes the result of a failed or canceled run from its workflow's error. It returns
-// false if the run left no result: terminated, timed out in Temporal, or ended by a bug.
+// ResultOfFailure decodes the result of a failed or canceled run; false if the run left none.
 func ResultOfFailure(err error, result any) bool {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return failed.Type() == RunFailedError && failed.HasDetails() && failed.Details(result) == nil

@@ -9,8 +9,7 @@ import (
 
 // FieldChange is one setting whose value in force differs from the wanted one.
 type FieldChange struct {
-	// Path is, for example, policy.retry_limit. Settings of the Schedule itself have one-word paths:
-	// times, overlap, catchup_window, workflow, …
+	// For example policy.retry_limit. Settings of the Schedule itself have one-word paths: times, overlap, …
 	Path string `json:"path"`
 	// Before is the value in force, After the wanted one.
 	Before string `json:"before"`
@@ -31,8 +30,7 @@ func (f FieldChange) String() string {
 	return text
 }
 
-// Sides renders both values with the path: "policy.retry_limit: 0". Both hide secrets:
-// the audit log keeps them.
+// Sides renders both values with the path: "policy.retry_limit: 0". Both hide secrets.
 func (f FieldChange) Sides() (before, after string) {
 	f = f.WithoutSecrets()
 	return f.Path + ": " + shown(f.Before), f.Path + ": " + shown(f.After)

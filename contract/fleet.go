@@ -8,42 +8,34 @@ import (
 
 // Messages of the fleet, the one worker registry of a namespace.
 const (
-	// UpdateRegisterWorker takes a WorkerRegistration and returns a RegisterWorkerResult at once. It
-	// is sent with Update-with-Start, so a missing registry is created.
+	// UpdateRegisterWorker takes a WorkerRegistration and returns a RegisterWorkerResult. Update-with-Start creates a
+	// missing registry.
 	UpdateRegisterWorker = "register-worker"
-	// UpdateOperateWorker takes an OperateWorkerInput and returns a WorkerDetail. It refuses unknown
-	// workers.
+	// UpdateOperateWorker takes an OperateWorkerInput and returns a WorkerDetail. It refuses unknown workers.
 	UpdateOperateWorker = "operate-worker"
 	// UpdateCleanupWorkers takes a CleanupWorkersInput and returns a CleanupWorkersResult.
 	UpdateCleanupWorkers = "cleanup-workers"
-	// UpdateConfigureFleet takes a ConfigureFleetInput and returns the previous FleetConfig. The
-	// control plane sends it at boot.
+	// UpdateConfigureFleet takes a ConfigureFleetInput and returns the previous FleetConfig.
 	UpdateConfigureFleet = "configure-fleet"
 	// SignalUnregisterWorker takes an UnregisterWorkerInput.
 	SignalUnregisterWorker = "unregister-worker"
-	// SignalWatchFleet and SignalUnwatchFleet take a WatchFleetInput. A watcher receives a
-	// SignalFleetChanged after every change.
+	// SignalWatchFleet and SignalUnwatchFleet take a WatchFleetInput. Each change causes a SignalFleetChanged.
 	SignalWatchFleet   = "watch-fleet"
 	SignalUnwatchFleet = "unwatch-fleet"
-	// SignalFleetChanged takes a FleetView. The fleet sends it to watchers, coalesced: only the newest
-	// view matters.
+	// SignalFleetChanged takes a FleetView. Views are coalesced: only the newest matters.
 	SignalFleetChanged = "fleet-changed"
 
-	// QueryFleet takes a WatchFleetInput as filter, or no argument for all workers, and returns a
-	// FleetView.
+	// QueryFleet takes a WatchFleetInput as filter, or no argument, and returns a FleetView.
 	QueryFleet = "fleet"
 	// QueryWorkers takes a WorkersQueryInput and returns a WorkersQueryResult.
 	QueryWorkers = "workers"
 	// QueryKnown takes a KnownInput and returns whether that instance is registered.
 	QueryKnown = "known"
-	// QueryCleanup takes a CleanupWorkersInput and returns the CleanupWorkersResult of the update
-	// without removing workers.
+	// QueryCleanup takes a CleanupWorkersInput and returns the CleanupWorkersResult of the update as a preview.
 	QueryCleanup = "cleanup"
-	// QueryThresholds takes no argument and returns a ThresholdsResult. A terminated registry answers
-	// it, too.
+	// QueryThresholds returns a ThresholdsResult, also from a terminated registry.
 	QueryThresholds = "thresholds"
-	// QueryHandlers takes no argument and returns a HandlersQueryResult, for validating a
-	// configuration.
+	// QueryHandlers returns a HandlersQueryResult, for validating a configuration.
 	QueryHandlers = "handlers"
 )
 
@@ -87,8 +79,7 @@ type WorkerRegistration struct {
 	TakeOver bool `json:"take_over,omitempty"`
 	// Remote means that the worker connects through a gateway. No process answers queries for it.
 	Remote bool `json:"remote,omitempty"`
-	// Resized are the caps set by an operator. The registry keeps them; the worker repeats them in
-	// case the registry lost them.
+	// Caps set by an operator. The worker repeats them in case the registry lost them.
 	Resized *WorkerCaps `json:"resized,omitempty"`
 	// Kept is the operator's drain or cordon, repeated for the same reason.
 	Kept *WorkerTransition `json:"kept,omitempty"`
@@ -103,8 +94,7 @@ type WorkerProcess struct {
 // Process returns the registering process.
 func (r WorkerRegistration) Process() WorkerProcess { return WorkerProcess{Host: r.Host, PID: r.PID} }
 
-// RegisterWorkerResult is the result of a registration. Refused is set if another live instance holds
-// the id.
+// RegisterWorkerResult is the result of a registration. Refused: another live instance holds the id.
 type RegisterWorkerResult struct {
 	Accepted bool             `json:"accepted"`
 	Refused  *RegisteredOther `json:"refused,omitempty"`
@@ -117,8 +107,7 @@ type RegisteredOther struct {
 	Host     string `json:"host"`
 	PID      int    `json:"pid"`
 	Instance string `json:"instance"`
-	// Age is the time since its registration. SinceBeat bounds the time since its heartbeat: single
-	// heartbeats are not reported to the registry.
+	// Age is the time since its registration. SinceBeat bounds the time since its heartbeat.
 	Age       jobtype.Duration `json:"age"`
 	SinceBeat jobtype.Duration `json:"since_beat"`
 }
@@ -129,22 +118,19 @@ type Incarnation struct {
 	Instance string `json:"instance"`
 }
 
-// UnregisterWorkerInput makes the incarnation OFFLINE at once. It does not affect a newer incarnation
-// of the id.
+// UnregisterWorkerInput makes the incarnation OFFLINE at once, but not a newer one of the id.
 type UnregisterWorkerInput = Incarnation
 
 // KnownInput is the argument of [QueryKnown] and [QuerySettings].
 type KnownInput = Incarnation
 
-// WatchFleetInput subscribes a workflow. Repeating it is harmless and restores a subscription lost
-// with a terminated fleet. The fleet drops watchers whose workflow is gone.
+// WatchFleetInput subscribes a workflow. A repeat restores a lost subscription. The fleet drops ended watchers.
 type WatchFleetInput struct {
 	WorkflowID string `json:"workflow_id"`
 	// Handler and JobType select the workers able to serve them; empty selects all.
 	Handler string `json:"handler,omitempty"`
 	JobType string `json:"job_type,omitempty"`
-	// Seq is the newest view of the watcher, which receives the changes since then. If it is current,
-	// the next view follows the next change. 0 requests a whole view at once.
+	// Newest view of the watcher, which receives the changes since then. 0 requests a whole view at once.
 	Seq int64 `json:"seq,omitempty"`
 }
 
@@ -163,23 +149,18 @@ const (
 
 // FleetView lists the workers that a watcher can use now.
 type FleetView struct {
-	// Seq grows with every change, even across restarts of the registry. Watchers ignore an older
-	// view.
+	// Number that grows with every change, even across restarts. Watchers ignore an older view.
 	Seq     int64        `json:"seq"`
 	Workers []WorkerView `json:"workers"`
-	// Since means that the view contains only changes since that view; 0 means a whole view. A watcher
-	// with an older view requests a whole one.
+	// The view contains only changes since that view; 0: a whole view. A watcher with an older one requests a whole one.
 	Since int64 `json:"since,omitempty"`
-	// Gone lists changed workers that the watcher cannot use, whether it ever could or not. A whole
-	// view has none.
+	// Changed workers that the watcher cannot use. A whole view has none.
 	Gone []string `json:"gone,omitempty"`
-	// Incomplete means that the registry is new, so living workers may not have registered yet.
-	// Absence from this view proves nothing. A complete view follows within [RebuildTime].
+	// The registry is new, so absence from this view proves nothing. A complete view follows within [RebuildTime].
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-// RebuildTime bounds the time in which a new registry marks its views incomplete. It exceeds the
-// minute within which every living worker checks its registration.
+// RebuildTime exceeds the minute within which every living worker checks its registration.
 const RebuildTime = 75 * time.Second
 
 // WorkerView is one worker as placement needs it.
@@ -187,21 +168,16 @@ type WorkerView struct {
 	ID       string      `json:"id"`
 	Instance string      `json:"instance"`
 	State    WorkerState `json:"state"`
-	// Fresh means that its heartbeat changed within three intervals. Only ONLINE and fresh workers get
-	// work.
+	// Its heartbeat changed within three intervals. Only ONLINE and fresh workers get work.
 	Fresh bool `json:"fresh"`
-	// Leaving means that the worker deregistered while its process still beats. Its jobs may still end
-	// or be returned; they are lost only when Leaving ends. It gets no new work.
+	// The worker deregistered while its process still beats. Its jobs are lost only when Leaving ends.
 	Leaving bool `json:"leaving,omitempty"`
-	// Beat changes with every observed transition to fresh. A worker that lost a job stays suspect
-	// until Beat changes. Single heartbeats are not reported: a worker still fresh three intervals
-	// after the loss has beaten since then, even with the same Beat.
+	// Beat changes with every observed transition to fresh. A worker that lost a job stays suspect until Beat
+	// changes, or until it is still fresh three intervals after the loss.
 	Beat int64 `json:"beat"`
-	// Trouble is CodeCannotStart while programs do not start on it: a run sends it one item at a time.
-	// Other trouble concerns only some items and is not part of the view.
+	// CodeCannotStart while programs do not start on it: a run sends it one item at a time.
 	Trouble Code `json:"trouble,omitempty"`
-	// Fenced lists instances that lost the id while possibly alive (take-over, or a stale heartbeat).
-	// Their jobs are lost and their later reports ignored.
+	// Instances that lost the id while possibly alive. Their jobs are lost and their later reports ignored.
 	Fenced       []string          `json:"fenced,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Capabilities []Capability      `json:"capabilities,omitempty"`
@@ -234,8 +210,7 @@ const (
 	ModeCordoned = "cordoned"
 )
 
-// CleanupWorkersInput removes OFFLINE workers: all, or only those offline longer than the deletion
-// threshold.
+// CleanupWorkersInput removes OFFLINE workers: all, or those offline longer than the deletion threshold.
 type CleanupWorkersInput struct {
 	AllOffline bool   `json:"all_offline"`
 	By         string `json:"by,omitempty"`
@@ -264,8 +239,7 @@ type WorkersQueryResult struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-// HandlersQueryResult lists by name the handlers registered by workers that are not deleted. Different
-// descriptors of one name come from different versions of a binary.
+// HandlersQueryResult lists the registered handlers by name. Different descriptors come from different versions.
 type HandlersQueryResult struct {
 	Handlers []FleetHandler `json:"handlers"`
 }
@@ -280,22 +254,18 @@ type FleetHandler struct {
 type WorkerDetail struct {
 	Registration WorkerRegistration `json:"registration"`
 	State        WorkerState        `json:"state"`
-	// Mode is set by an operator: draining, cordoned or empty. State shows it only while the worker is
-	// alive.
+	// Set by an operator: draining, cordoned or empty. State shows it only while the worker is alive.
 	Mode         string    `json:"mode,omitempty"`
 	Fresh        bool      `json:"fresh"`
 	Leaving      bool      `json:"leaving,omitempty"`
 	RegisteredAt time.Time `json:"registered_at"`
-	// Since is the start of State; Cause is the transition to it. An operator's drain or cordon may be
-	// older, because it lasts while the worker is away.
+	// Start of State, and the transition to it. An operator's drain or cordon may be older.
 	Since time.Time        `json:"since,omitzero"`
 	Cause WorkerTransition `json:"cause,omitzero"`
-	// Kept is the operator's drain or cordon in force, also while the worker is away; zero if there is
-	// none.
+	// The operator's drain or cordon in force, also while the worker is away.
 	Kept WorkerTransition `json:"kept,omitzero"`
-	// LastBeat is the last observed change of the heartbeat by the observer's clock. Single heartbeats
-	// are not reported: a Fresh worker's last one is at most three intervals ago, whatever LastBeat
-	// is. Skew is the worker's clock minus the observer's.
+	// Last observed change of the heartbeat by the observer's clock; a Fresh worker's last one is at most three
+	// intervals ago. Skew is the worker's clock minus the observer's.
 	LastBeat time.Time        `json:"last_beat,omitzero"`
 	Skew     jobtype.Duration `json:"skew,omitempty"`
 	// Trouble is nil while programs start on the worker.
@@ -304,15 +274,13 @@ type WorkerDetail struct {
 	Transitions []WorkerTransition `json:"transitions,omitempty"`
 }
 
-// WorkerTransition is one change of a worker. From equals To if something else changed, such as the
-// process that holds the id.
+// WorkerTransition is one change of a worker. From equals To if something else changed.
 type WorkerTransition struct {
 	At   time.Time   `json:"at"`
 	From WorkerState `json:"from,omitempty"`
 	To   WorkerState `json:"to"`
 	Code WorkerEvent `json:"code,omitempty"`
-	// Since is the start of the ended or continued condition: the last heartbeat, a silence, the time
-	// OFFLINE.
+	// Start of the ended or continued condition: the last heartbeat, a silence, the time OFFLINE.
 	Since time.Time `json:"since,omitzero"`
 	// Process is the new holder of the id, Former the previous one.
 	Process WorkerProcess `json:"process,omitzero"`
@@ -323,8 +291,7 @@ type WorkerTransition struct {
 	// Note is the operator's reason.
 	Note string `json:"note,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Reason is the whole transition as a sentence. The registry renders it in results; its state
-	// omits it.
+	// The transition as a sentence, rendered in results only.
 	Reason string `json:"reason"`
 }
 
@@ -378,9 +345,8 @@ const (
 	WorkerDeparted      WorkerFault = "UNREGISTERED"
 )
 
-// GiveUpInput is the argument of GiveUpActivity, which fails an activity of a lost worker with
-// [FailureWorkerLost]. The server then refuses further reports of the activity and notifies the
-// worker. The activity leaves an ended one alone.
+// GiveUpInput is the argument of GiveUpActivity, which fails an activity of a lost worker with [FailureWorkerLost].
+// The server then refuses further reports. An ended activity stays.
 type GiveUpInput struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
@@ -390,8 +356,7 @@ type GiveUpInput struct {
 	Reason string `json:"reason"`
 }
 
-// EnsureFleetInput is the argument of EnsureFleetActivity. It starts the fleet if missing and
-// subscribes Watch, if any, in the same step.
+// EnsureFleetInput starts a missing fleet and subscribes Watch, if any, in the same step.
 type EnsureFleetInput struct {
 	Watch *WatchFleetInput `json:"watch,omitempty"`
 }

@@ -10,11 +10,9 @@ import (
 
 // FleetConfig holds the thresholds of the registry. Zero fields mean the default.
 type FleetConfig struct {
-	// HeartbeatInterval is the workers' WorkerHeartbeatInterval. Default 5s. A heartbeat changed
-	// within three intervals is fresh.
+	// The workers' WorkerHeartbeatInterval. Default 5s. A heartbeat changed within three intervals is fresh.
 	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval,omitempty"`
-	// Thresholds, counted from the last heartbeat. Defaults: 2m; three times UnreachableAfter; 24h. A
-	// deregistered worker is deleted DeleteAfter its deregistration.
+	// Counted from the last heartbeat. Defaults: 2m; three times UnreachableAfter; 24h.
 	UnreachableAfter jobtype.Duration `json:"unreachable_after,omitempty"`
 	OfflineAfter     jobtype.Duration `json:"offline_after,omitempty"`
 	DeleteAfter      jobtype.Duration `json:"delete_after,omitempty"`
@@ -23,8 +21,7 @@ type FleetConfig struct {
 // ConfigureFleetInput is the argument of [UpdateConfigureFleet].
 type ConfigureFleetInput struct {
 	FleetConfig
-	// Undeclared means that the control plane's file has no thresholds: the applied ones stay. A
-	// registry without any takes these.
+	// The control plane's file has no thresholds: the applied ones stay.
 	Undeclared bool `json:"undeclared,omitempty"`
 	// Plane is the sender; nil if it is unknown.
 	Plane *ControlPlane `json:"plane,omitempty"`
@@ -36,8 +33,7 @@ type ControlPlane struct {
 	Identity string `json:"identity"`
 	// By is the user that the process runs as.
 	By string `json:"by,omitempty"`
-	// Settings has the sections of its file that a control plane uses, as text; a section that the
-	// file lacks is empty. It has no secrets.
+	// Sections of its file as text, without secrets.
 	Settings map[string]string `json:"settings,omitempty"`
 	// At is the time of its last start.
 	At time.Time `json:"at,omitzero"`
@@ -54,11 +50,9 @@ type ThresholdsResult struct {
 
 // FleetInput starts the registry.
 type FleetInput struct {
-	// Config is nil if the starter has none, as a worker. The registry then requests it from the
-	// observer in the control plane.
+	// Nil if the starter has none, as a worker. The registry then requests it from the observer.
 	Config *FleetConfig `json:"config,omitempty"`
-	// State is the registry's snapshot, set only on continue-as-new. It is gzipped JSON, so thousands
-	// of workers stay far below the server's limit with any data converter.
+	// The registry's snapshot on continue-as-new, as gzipped JSON, far below the server's limit for thousands of workers.
 	State []byte `json:"state,omitempty"`
 	// Audit holds entries that are not in the audit log yet; nil if none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
@@ -77,14 +71,12 @@ const (
 // WorkerPulse is the observed heartbeat of one incarnation.
 type WorkerPulse struct {
 	Incarnation
-	// LastChange is the time of the last change by the observer's clock: the server's clock at the
-	// observer's start plus the time elapsed since.
+	// By the observer's clock: the server's clock at the observer's start plus the time elapsed since.
 	LastChange time.Time `json:"last_change"`
 	Fresh      bool      `json:"fresh,omitempty"`
 	// Seen means that a heartbeat was observed, not only the registration.
 	Seen bool `json:"seen,omitempty"`
-	// Beat is the time in a heartbeat that alone does not prove that the worker lives. A different
-	// time proves it.
+	// Time in a heartbeat that alone does not prove that the worker lives. A different time proves it.
 	Beat time.Time `json:"beat,omitzero"`
 	// SkewMS is the worker's clock minus the observer's, in milliseconds.
 	SkewMS       int64 `json:"skew_ms,omitempty"`
@@ -100,8 +92,7 @@ type ObserveWorkersInput struct {
 	Config *FleetConfig `json:"config,omitempty"`
 	// Known lists every incarnation in the registry.
 	Known []WorkerPulse `json:"known,omitempty"`
-	// Strangers are incarnations that beat without holding an id. The observer makes them check the
-	// registry.
+	// Incarnations that beat without holding an id. The observer makes them check the registry.
 	Strangers []Incarnation `json:"strangers,omitempty"`
 	// WakeAt is the time to return even without a change: a silent worker reaches a threshold.
 	WakeAt time.Time `json:"wake_at,omitzero"`
@@ -114,14 +105,12 @@ type ObserveWorkersInput struct {
 type ObserveWorkersResult struct {
 	Config  *FleetConfig  `json:"config,omitempty"`
 	Changes []WorkerPulse `json:"changes,omitempty"`
-	// SightSince and SightUntil bound the span of observation without a gap. The result is valid at
-	// SightUntil.
+	// Span of observation without a gap. The result is valid at SightUntil.
 	SightSince time.Time `json:"sight_since,omitzero"`
 	SightUntil time.Time `json:"sight_until,omitzero"`
 }
 
-// HeartbeatsUnsupportedError is the observer's error type if the server does not keep worker
-// heartbeats.
+// HeartbeatsUnsupportedError is the observer's error type for a server without worker heartbeats.
 const HeartbeatsUnsupportedError = "worker_heartbeats_unsupported"
 
 // Defaults of [FleetConfig].
@@ -131,8 +120,7 @@ const (
 	DefaultDeleteAfter       = 24 * time.Hour
 )
 
-// WithDefaults fills in zero fields. OfflineAfter defaults to three times UnreachableAfter,
-// DeleteAfter to 24h, or to four times OfflineAfter if that is longer.
+// WithDefaults fills in zero fields. DeleteAfter is 24h, or four times OfflineAfter if that is longer.
 func (c FleetConfig) WithDefaults() FleetConfig {
 	if c.HeartbeatInterval == 0 {
 		c.HeartbeatInterval = jobtype.Duration(DefaultHeartbeatInterval)

@@ -13,14 +13,12 @@ const Hidden = "(hidden)"
 // envKey is the setting whose values are secrets: the environment of a program.
 const envKey = "env"
 
-// HidesPath reports whether the value of a setting is a secret. Paths are like
-// execute.env.TOKEN.
+// HidesPath reports whether the value of a setting, such as execute.env.TOKEN, is a secret.
 func HidesPath(path string) bool {
 	return strings.Contains(path+".", "."+envKey+".")
 }
 
-// HideEnv replaces the values below every key env of a settings block by [Hidden]. The
-// names of the variables stay, and so do references to secrets.
+// HideEnv replaces the values below every key env by [Hidden]. References to secrets stay.
 func HideEnv(block json.RawMessage) json.RawMessage {
 	return overEnv(block, nil, func(value any, _ map[string]any, _ string) any {
 		if _, reference := value.(map[string]any); reference {
@@ -30,8 +28,7 @@ func HideEnv(block json.RawMessage) json.RawMessage {
 	})
 }
 
-// RevealEnv replaces every [Hidden] of a block by the value that another block has at the
-// same place. It returns the paths of the values that the other block lacks.
+// RevealEnv replaces every [Hidden] by the value of another block, and returns the paths missing there.
 func RevealEnv(block, other json.RawMessage) (revealed json.RawMessage, missing []string) {
 	revealed = overEnv(block, other, func(value any, values map[string]any, name string) any {
 		if value != Hidden {
@@ -46,8 +43,7 @@ func RevealEnv(block, other json.RawMessage) (revealed json.RawMessage, missing 
 	return revealed, missing
 }
 
-// overEnv lays instead over the values below every key env. known has the values that
-// other has at the same place.
+// known has the values that other has at the same place.
 func overEnv(block, other json.RawMessage, instead func(value any, known map[string]any, name string) any) json.RawMessage {
 	if !bytes.Contains(block, []byte(envKey)) {
 		return block
@@ -104,16 +100,14 @@ func (s JobTypeSpec) WithoutSecrets() JobTypeSpec {
 	return s
 }
 
-// HiddenPaths lists the settings whose value is [Hidden]. A job type with one cannot run: its
-// program would get the text instead of the secret.
+// HiddenPaths lists the settings whose value is [Hidden]. A job type with one cannot run.
 func (s JobTypeSpec) HiddenPaths() []string {
 	_, hidden := s.WithSecretsOf(JobTypeSpec{})
 	slices.Sort(hidden)
 	return hidden
 }
 
-// WithSecretsOf replaces hidden values by those of another version of the job type. It
-// returns the paths of the values that the other version lacks.
+// WithSecretsOf replaces hidden values by those of another version, and returns the paths missing there.
 func (s JobTypeSpec) WithSecretsOf(other JobTypeSpec) (JobTypeSpec, []string) {
 	var missing, more []string
 	s.Detect, missing = RevealEnv(s.Detect, other.Detect)

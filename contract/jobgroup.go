@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// JobTypeSpec is one job type as stored in its Schedule: the argument of every group started there.
-// All defaults are filled in.
+// JobTypeSpec is one job type as stored in its Schedule, with all defaults filled in.
 type JobTypeSpec struct {
 	Name string `json:"name"`
 	// Handler is empty if the job type is a DAG.
@@ -22,8 +21,7 @@ type JobTypeSpec struct {
 	Owner string `json:"owner,omitempty"`
 	// Description is for operators; the Web UI shows it with every group.
 	Description string `json:"description,omitempty"`
-	// DetectOn selects where detections run; empty means one worker. EachWorker gives each worker one
-	// job and detects nothing. Labels restrict both to workers with these labels.
+	// DetectOn: empty means one worker. EachWorker gives each worker one job and detects nothing. Labels restrict both.
 	DetectOn   DetectOn          `json:"detect_on,omitempty"`
 	EachWorker bool              `json:"each_worker,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -41,12 +39,10 @@ type JobTypeSpec struct {
 	Policy       jobtype.Policy `json:"policy"`
 	// Batch combines proposals into one job; nil gives each proposal its own job.
 	Batch *BatchSpec `json:"batch,omitempty"`
-	// Calendar restricts the starts of groups and jobs, LaneCalendar those of the lane. Both must be
-	// open; nil is always open.
+	// Calendars of groups and jobs, and of the lane. Both must be open; nil is always open.
 	Calendar     *jobtype.Calendar `json:"calendar,omitempty"`
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
-	// After holds the job types that must have succeeded before a run begins, by name. AwaitedBy lists
-	// the job types with such a rule about this one.
+	// Job types that must have succeeded before a run begins, and the job types with such a rule about this one.
 	After     map[string]AfterRule `json:"after,omitempty"`
 	AwaitedBy []string             `json:"awaited_by,omitempty"`
 	// RunIfNotSucceededFor skips a tick if the last completed run is younger; 0 never does.
@@ -63,8 +59,7 @@ type JobTypeSpec struct {
 	Cluster json.RawMessage `json:"cluster,omitempty"`
 	// Schedule is the schedule as written, for operators and `plan`.
 	Schedule ScheduleSpec `json:"schedule"`
-	// FromHandler lists the paths of settings that are defaults of the handler: [PathEvery] and
-	// policy.SETTING.
+	// Settings that are defaults of the handler: [PathEvery] and policy.SETTING.
 	FromHandler []string `json:"from_handler,omitempty"`
 	// Hash identifies all fields above. `apply` compares it.
 	Hash string `json:"hash,omitempty"`
@@ -122,8 +117,7 @@ const (
 	FirstRunScheduled FirstRun = "scheduled"
 )
 
-// SpreadOffset returns the default offset of a job type: whole seconds below the interval, derived
-// from the name alone. A zero interval has offset zero.
+// SpreadOffset returns the default offset: whole seconds below the interval, derived from the name alone.
 func SpreadOffset(name string, every jobtype.Duration) jobtype.Duration {
 	seconds := uint64(every.Std() / time.Second)
 	if seconds == 0 {
@@ -135,8 +129,7 @@ func SpreadOffset(name string, every jobtype.Duration) jobtype.Duration {
 
 // BatchSpec selects the proposals that share a job.
 type BatchSpec struct {
-	// By is a template over a proposal. Proposals with the same rendered text share a job; an empty
-	// text means a job of its own.
+	// Template over a proposal. Proposals with the same text share a job; an empty text means a job of its own.
 	By string `json:"by"`
 	// MaxSize is the maximum number of proposals per job, at most [jobtype.MaxBatchSize].
 	MaxSize int `json:"max_size"`
@@ -151,14 +144,11 @@ type JobGroupInput struct {
 	Submission *Submission `json:"submission,omitempty"`
 	// OwnParams: the run detects with params of its own. It is not in the chain of the Schedule's runs.
 	OwnParams bool `json:"own_params,omitempty"`
-	// RollEvents is the history length from which the group continues as new when nothing runs.
-	// Default 20,000; tests use small values.
+	// History length from which the group continues as new. Default 20,000; tests use small values.
 	RollEvents int `json:"roll_events,omitempty"`
-	// OpenJobs is the number of jobs of proposal pages that are open at once. Default 20,000; tests use
-	// small values.
+	// Number of open jobs of proposal pages. Default 20,000; tests use small values.
 	OpenJobs int `json:"open_jobs,omitempty"`
-	// IgnoreWindow is the workflow id of the one group that runs in spite of a closed window. It is an
-	// id because all groups of a Schedule share one argument.
+	// The one group that runs in a closed window. All groups of a Schedule share one argument, hence an id.
 	IgnoreWindow string `json:"ignore_window,omitempty"`
 	// State is set when the group continues as new, or its submission has pages, see [FirstState].
 	State *JobGroupState `json:"state,omitempty"`
@@ -195,8 +185,7 @@ const (
 	OutcomePartial Outcome = "partial"
 	// OutcomeFailed: the detection failed, or no job completed.
 	OutcomeFailed Outcome = "failed"
-	// OutcomeTimeout: max_runtime expired or the window closed before all work was done. A window in
-	// which some jobs completed ends as OutcomePartial.
+	// OutcomeTimeout: max_runtime expired or the window closed before all work was done.
 	OutcomeTimeout Outcome = "timeout"
 	// OutcomeCanceled: an operator canceled the group.
 	OutcomeCanceled Outcome = "canceled"
@@ -209,11 +198,9 @@ func Outcomes() []Outcome {
 	return []Outcome{OutcomeCompleted, OutcomePartial, OutcomeFailed, OutcomeTimeout, OutcomeCanceled, OutcomeSkipped}
 }
 
-// GroupCounts are exact in spite of killed processes. After the group's end, Accepted = Completed +
-// Warning + Failed + Canceled + Stale + Expired + NotStarted.
+// GroupCounts counts jobs. After the group's end, Accepted = Completed + Warning + Failed + Canceled + Stale + Expired + NotStarted.
 type GroupCounts struct {
-	// Detected counts all proposals of the detection: Accepted + Batched + Duplicates + AlreadyActive
-	// + Disabled + Surplus + Invalid.
+	// All proposals: Accepted + Batched + Duplicates + AlreadyActive + Disabled + Surplus + Invalid.
 	Detected int `json:"detected"`
 	// DetectedMore means that the detection stopped at a full group, so more than Detected exist.
 	DetectedMore bool `json:"detected_more,omitempty"`
@@ -226,8 +213,7 @@ type GroupCounts struct {
 	AlreadyActive int `json:"already_active"`
 	// Disabled counts proposals with a key held back by the retry budget or marked as done.
 	Disabled int `json:"disabled"`
-	// HeldBack counts those of Disabled held back by the retry budget after too many failures. A group
-	// with such proposals is not completed.
+	// Those of Disabled after too many failures. A group with such proposals is not completed.
 	HeldBack int `json:"held_back,omitempty"`
 	// Surplus counts proposals over a limit.
 	Surplus int `json:"surplus"`
@@ -243,8 +229,7 @@ type GroupCounts struct {
 	Expired int `json:"expired"`
 	// NotStarted counts jobs not started before the end of max_runtime.
 	NotStarted int `json:"not_started"`
-	// Workers counts the targets of a group for every worker; MissedWorkers counts the targets not
-	// reached.
+	// Targets of a group for every worker, and targets not reached.
 	Workers       int `json:"workers,omitempty"`
 	MissedWorkers int `json:"missed_workers,omitempty"`
 	// Retries counts attempts after a failure, Replacements attempts after a lost or full worker.
@@ -284,8 +269,7 @@ type JobGroupResult struct {
 	Explanations []string `json:"explanations,omitempty"`
 	// Phases lists the phases of the group, oldest first; the last one is ended.
 	Phases []GroupPhase `json:"phases,omitempty"`
-	// Submission is the id of an ad-hoc group's submission, SubmittedBy its author. Such a group
-	// leaves no Record.
+	// Id of an ad-hoc group's submission, and its author. Such a group leaves no Record.
 	Submission  string `json:"submission,omitempty"`
 	SubmittedBy string `json:"submitted_by,omitempty"`
 	// Deduped lists the first proposals whose keys other groups held.
@@ -302,8 +286,7 @@ type JobGroupResult struct {
 	ByWorker map[string]int `json:"by_worker,omitempty"`
 	// IgnoredWindow means that an operator started the group in spite of its windows.
 	IgnoredWindow bool `json:"ignored_window,omitempty"`
-	// Dropped lists checkpoints without a successor: the record has no room for them, or the group was
-	// ad-hoc.
+	// Checkpoints without a successor: the record has no room, or the group was ad-hoc.
 	Dropped *DroppedCheckpoints `json:"dropped_checkpoints,omitempty"`
 	// Record is passed to the next run of the job type.
 	Record RunRecord `json:"record"`
@@ -311,8 +294,7 @@ type JobGroupResult struct {
 	Items *ItemRecord `json:"items,omitempty"`
 }
 
-// OnlyMissed lists the first workers that the group did not reach, if only the absence of workers kept it
-// from being completed.
+// OnlyMissed lists the first workers not reached, if only their absence kept the group from being completed.
 func (r JobGroupResult) OnlyMissed() []string {
 	c := r.Counts
 	if c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted+c.Invalid+c.HeldBack > 0 {
@@ -332,8 +314,7 @@ func (r JobGroupResult) OnlyMissed() []string {
 // MaxDryRunProposals bounds the proposals of a dry run's result.
 const MaxDryRunProposals = 200
 
-// RunRecord is the memory of a job type: its last good and bad runs, at most 64 KiB. It travels from
-// run to run in the result; a failed run carries its result as the detail of its failure.
+// RunRecord is the memory of a job type, at most 64 KiB. It travels from run to run in the result.
 type RunRecord struct {
 	// Sequence counts the groups of the job type.
 	Sequence int64 `json:"sequence"`
@@ -343,19 +324,16 @@ type RunRecord struct {
 	LastWithJobs time.Time `json:"last_with_jobs,omitzero"`
 	// LastDetector is the worker of the last detection, which the next detection prefers.
 	LastDetector string `json:"last_detector,omitempty"`
-	// AvoidDetector is the worker of the last failed detection, until a detection succeeds. The cause
-	// may be that node alone (a full disk, for example), so the next group uses another worker.
+	// Worker of the last failed detection, which the next group avoids: the cause may be that node alone.
 	AvoidDetector string `json:"avoid_detector,omitempty"`
 	// Good and Bad hold the last MaxRunRecords runs each, newest first.
 	Good []RunSummary `json:"good,omitempty"`
 	Bad  []RunSummary `json:"bad,omitempty"`
 	// ClosedUntil is the next opening of the window that skipped the last runs.
 	ClosedUntil time.Time `json:"closed_until,omitzero"`
-	// TookMS lists the durations of the last completed attempts, oldest first, at most 100. Attempts
-	// that continued from a checkpoint are excluded.
+	// Durations of the last completed attempts, oldest first, at most 100, without those from a checkpoint.
 	TookMS []int64 `json:"took_ms,omitempty"`
-	// Checkpoints come from jobs stopped by the end of a window, oldest first, at most 50 and 32 KiB
-	// in total.
+	// From jobs stopped by the end of a window, oldest first, at most 50 and 32 KiB in total.
 	Checkpoints []KeptCheckpoint `json:"checkpoints,omitempty"`
 	// Values are the numbers that jobs returned in the last runs; nil: none.
 	Values *Values `json:"values,omitempty"`
@@ -365,8 +343,7 @@ type RunRecord struct {
 
 // TickCounts counts the ticks that the server dropped since the Schedule was created.
 type TickCounts struct {
-	// Skipped: the previous group was open and policy.overlap is skip. Missed: the server was away for
-	// longer than the catch-up window.
+	// Skipped: the previous group was open. Missed: the server was away for longer than the catch-up window.
 	Skipped int `json:"skipped"`
 	Missed  int `json:"missed"`
 }

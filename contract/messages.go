@@ -10,19 +10,17 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Messages of a job group. Operators can send signals with the `temporal` CLI; updates are messages
-// that can be refused.
+// Operators can send signals with the `temporal` CLI; updates are messages that can be refused.
 const (
-	// SignalCancelRun takes a CancelRunInput, in a group and in a DAG run. It has the effect of `temporal workflow
-	// cancel`, with a reason. A second one also cancels tasks with the rule always.
+	// SignalCancelRun takes a CancelRunInput, like `temporal workflow cancel` with a reason. A second one also
+	// cancels tasks with the rule always.
 	SignalCancelRun = "cancel"
 	// SignalPause and SignalResume take a PauseInput.
 	SignalPause  = "pause"
 	SignalResume = "resume"
 	// SignalJobOutcome takes a JobOutcomeInput. Only workers send it.
 	SignalJobOutcome = "job-outcome"
-	// SignalWorkerRoom takes a WorkerRoomInput. Only workers send it, to groups and DAG runs whose
-	// jobs they returned for lack of a slot.
+	// SignalWorkerRoom takes a WorkerRoomInput, from a worker that returned a job for lack of a slot.
 	SignalWorkerRoom = "worker-room"
 
 	// UpdateDetectPage takes a DetectPageInput and returns a DetectPageResult. Only detectors send it.
@@ -48,15 +46,13 @@ type PauseInput struct {
 	By   string `json:"by,omitempty"`
 }
 
-// DetectPageInput is one page of proposals. Attempt counts the detections of the group, Seq the pages
-// of one attempt from 0. A repeated page returns the first result; a page of an older attempt is
+// DetectPageInput is one page of proposals. A repeated page returns the first result; a page of an older attempt is
 // refused.
 type DetectPageInput struct {
 	Attempt   int                `json:"attempt"`
 	Seq       int                `json:"seq"`
 	Proposals []jobtype.Proposal `json:"proposals"`
-	// BatchKeys holds the batch of each proposal, empty for a proposal without one. It is omitted if
-	// no proposal has a batch.
+	// Batch of each proposal, empty for none. It is omitted if no proposal has a batch.
 	BatchKeys []string `json:"batch_keys,omitempty"`
 	// Paged describes proposals in a page of the group; Proposals is empty then.
 	Paged *ProposalPage `json:"paged,omitempty"`
@@ -82,8 +78,7 @@ type SetPolicyInput struct {
 	Change json.RawMessage `json:"change,omitempty"`
 	// Policy is a whole policy, instead of Change.
 	Policy jobtype.Policy `json:"policy,omitzero"`
-	// RetryBudget replaces the group's retry budget. nil leaves it unchanged; a budget without rules
-	// removes it.
+	// New retry budget. nil leaves it unchanged; a budget without rules removes it.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
 	By          string       `json:"by,omitempty"`
 }
@@ -99,8 +94,7 @@ func (in *SetPolicyInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Over returns the changed policy without validating it. An unknown setting or an empty message is an
-// error.
+// Over returns the changed policy without validating it. An unknown setting is an error.
 func (in SetPolicyInput) Over(current jobtype.Policy) (jobtype.Policy, error) {
 	whole := in.Policy != jobtype.Policy{}
 	switch {
@@ -130,19 +124,16 @@ type SetPolicyResult struct {
 	RetryBudgetBefore *RetryBudget `json:"retry_budget_before,omitempty"`
 }
 
-// JobOutcomeInput is an outcome that a worker could not return because the server had timed out the
-// activity. It counts if the attempt is still the job's current one and no other has started.
+// JobOutcomeInput is an outcome of a timed-out activity. It counts if the attempt is still the job's current one.
 type JobOutcomeInput struct {
 	JobID   string `json:"job_id"`
 	Attempt int    `json:"attempt"`
-	// Fence is the fence of the attempt. Attempt numbers repeat after a reset of the group, and in a
-	// sub-DAG started again under the same id; the fence does not.
+	// Fence of the attempt. Attempt numbers repeat after a reset; fences do not.
 	Fence   int64        `json:"fence,omitempty"`
 	Outcome ExecuteState `json:"outcome"`
 }
 
-// WorkerRoomInput reports a free slot for a handler, and the slots used by groups other than the
-// receiver, as in [ExecuteState].
+// WorkerRoomInput reports a free slot for a handler, and the slots used by other groups.
 type WorkerRoomInput struct {
 	Worker   string `json:"worker"`
 	Instance string `json:"instance"`
@@ -197,8 +188,7 @@ const JobMapUnknown = 255
 type JobView struct {
 	JobID     string `json:"job_id"`
 	DedupeKey string `json:"dedupe_key,omitempty"`
-	// Items is the number of proposals in a batched job; DedupeKey is the first one's. Batch lists
-	// them if the query selects one job.
+	// Number of proposals in a batched job. Batch lists them if the query selects one job.
 	Items    int                 `json:"items,omitempty"`
 	Batch    []jobtype.BatchItem `json:"batch,omitempty"`
 	Summary  string              `json:"summary,omitempty"`
@@ -233,8 +223,7 @@ type WaitReason struct {
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
 	Detail string    `json:"detail,omitempty"`
-	// Items counts the jobs or tasks with this reason, in the views of a whole run. Item is the
-	// first of them, if they are jobs.
+	// Number of jobs or tasks with this reason, and the first of the jobs.
 	Items int    `json:"items,omitempty"`
 	Item  string `json:"item,omitempty"`
 }
@@ -291,14 +280,11 @@ type GroupStatus struct {
 	Lane string `json:"lane,omitempty"`
 	// DAG is the name of the DAG that each job is a run of; empty: a handler executes the jobs.
 	DAG string `json:"dag,omitempty"`
-	// LaneReleasedAt is since when the group has given its lane back, because its DAGs wait for
-	// approvals; zero: it has the lane, or waits for its first turn.
+	// Since when the group has given its lane back during waits for approvals; zero: it has not.
 	LaneReleasedAt time.Time `json:"lane_released_at,omitzero"`
-	// Usual describes the completed runs of the job type before this one; nil for dry runs and ad-hoc
-	// groups.
+	// Completed runs of the job type before this one; nil for dry runs and ad-hoc groups.
 	Usual *Usual `json:"usual,omitempty"`
-	// Targets counts the targets of a group for every worker; Detecting counts those that detect now.
-	// Missed lists the first unreachable ones.
+	// Targets of a group for every worker, those that detect now, and the first unreachable ones.
 	Targets   int            `json:"targets,omitempty"`
 	Detecting int            `json:"detecting,omitempty"`
 	Missed    []MissedWorker `json:"missed,omitempty"`
@@ -309,8 +295,7 @@ type GroupStatus struct {
 	Policy   jobtype.Policy  `json:"policy"`
 	// RetryBudget is the group's; nil means no limit.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
-	// Window is the window of the group; nil if it has none. IgnoresWindow means that an operator
-	// started it in spite of its windows.
+	// Window of the group, if any. IgnoresWindow: an operator started it in spite of its windows.
 	Window        *GroupWindow `json:"window,omitempty"`
 	IgnoresWindow bool         `json:"ignores_window,omitempty"`
 	// Workers lists the usable workers with the group's jobs on them.

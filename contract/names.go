@@ -14,8 +14,7 @@ const (
 	FleetWorkflow    = "roundsman.Fleet"
 )
 
-// Activity types. PrepareActivity, EnsureFleetActivity, GiveUpActivity, ObserveWorkersActivity and
-// ProbeWorkerActivity run in the control plane, the others on node workers.
+// DetectActivity and ExecuteActivity run on node workers, the others in the control plane.
 const (
 	PrepareActivity        = "roundsman.Prepare"
 	EnsureFleetActivity    = "roundsman.EnsureFleet"
@@ -29,13 +28,11 @@ const (
 // ControlQueue is the task queue of the control plane: all workflows and the control activities.
 const ControlQueue = "roundsman/control"
 
-// PollPatience is slightly longer than a poll. A process without a poll for that long has ended, although the server
-// lists it for five minutes.
+// PollPatience bounds a pause: a process without a poll for that long has ended, although the server lists it for five minutes.
 const PollPatience = 75 * time.Second
 
-// Search attributes of type Keyword. A completed run has no SearchAttributeOutcome: its status
-// Completed is enough. This saves an event and a visibility write in the most frequent run, which
-// finds no work.
+// A completed run has no SearchAttributeOutcome. This saves an event and a visibility write in the most frequent run,
+// which finds no work.
 const (
 	SearchAttributeJobType = "RoundsmanJobType"
 	SearchAttributeOutcome = "RoundsmanOutcome"
@@ -62,8 +59,7 @@ func JobTypeOfSchedule(scheduleID string) (string, bool) {
 	return strings.CutPrefix(scheduleID, schedulePrefix)
 }
 
-// GroupWorkflowID returns the workflow id in a Schedule's action. The server appends "-" and the time
-// of the tick.
+// GroupWorkflowID returns the workflow id in a Schedule's action. The server appends "-" and the tick's time.
 func GroupWorkflowID(jobType string) string { return groupPrefix + jobType }
 
 // DryRunWorkflowID returns the id of a dry run (`start --dry-run`); unique separates dry runs.
@@ -71,8 +67,7 @@ func DryRunWorkflowID(jobType, unique string) string {
 	return groupPrefix + jobType + detectInfix + unique
 }
 
-// WorkerQueue returns the private job queue of one incarnation of a worker. The name includes the
-// instance, so an old process never receives new work.
+// WorkerQueue includes the instance, so an old process never receives new work.
 func WorkerQueue(workerID, instance string) string {
 	return workerPrefix + workerID + "/" + instance
 }
@@ -90,8 +85,7 @@ func WorkerControlQueue(workerID, instance string) string {
 	return WorkerQueue(workerID, instance) + WorkerControlSuffix
 }
 
-// WorkerWorkflowID returns the id of the workflow through which a worker's current process answers
-// queries.
+// WorkerWorkflowID is the id of the workflow through which a worker's current process answers queries.
 func WorkerWorkflowID(workerID string) string { return askPrefix + workerID }
 
 // WorkerOfQueue is the inverse of [WorkerQueue] and [WorkerDetectQueue].
@@ -114,8 +108,7 @@ const SharedQueuePrefix = typePrefix
 // SharedQueue returns the queue of a job type with routing `shared`.
 func SharedQueue(jobType string) string { return typePrefix + jobType }
 
-// QueryOpen is the visibility query for open workflows, running or paused in Temporal itself. It
-// avoids the status Paused because server 1.29 refuses that name.
+// QueryOpen finds open workflows. Server 1.29 refuses the name of the status Paused.
 const QueryOpen = "CloseTime IS NULL"
 
 // JobID returns the id of the n-th accepted proposal of a group, counted from 1.
@@ -131,14 +124,11 @@ func JobNumber(jobID string) (int, bool) {
 	return n, err == nil && n > 0
 }
 
-// attemptMark separates a job id from its attempt number. No job id and no task id (including fan-outs
-// such as a.#2) contains it.
+// No job id and no task id (including fan-outs such as a.#2) contains attemptMark.
 const attemptMark = "@"
 
-// AttemptID returns the activity id of the n-th attempt of a job or task, counted from 1. The first
-// attempt has the id of the job, so the Web UI finds it; later ones end in "@n". Ids are never reused
-// in a workflow run. The SDK keeps the id of a canceled activity that ended in another way, and an
-// attempt that ignores its cancellation may still be open.
+// AttemptID returns the activity id of the n-th attempt, from 1. The first has the id of the job, for the Web UI;
+// later ones end in "@n". Ids are never reused: an attempt that ignores its cancellation may still be open.
 func AttemptID(job string, n int) string {
 	if n <= 1 {
 		return job

@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// NotificationsWorkflow is the workflow type of the notifier. NotificationsWorkflowID is the id of its
-// one workflow in a namespace.
+// NotificationsWorkflow is the workflow type, NotificationsWorkflowID the id of its one workflow in a namespace.
 const (
 	NotificationsWorkflow   = "roundsman.Notifications"
 	NotificationsWorkflowID = "notifications"
@@ -45,8 +44,7 @@ const (
 	NotifyPartial NotifyEvent = "partial"
 	// NotifyWarning: a run completed, and some of its items with a warning.
 	NotifyWarning NotifyEvent = "warning"
-	// NotifyRecovered: the first completed run after a failed or partial one, or after
-	// NotifyNotSucceeded.
+	// NotifyRecovered: the first completed run after a failed or partial one, or after NotifyNotSucceeded.
 	NotifyRecovered NotifyEvent = "recovered"
 	// NotifyApproval: a task of a DAG waits for an approval.
 	NotifyApproval NotifyEvent = "approval"
@@ -54,8 +52,7 @@ const (
 	NotifyWorkerLost NotifyEvent = "worker_lost"
 	// NotifyWorkerSuspect: programs do not start on a worker.
 	NotifyWorkerSuspect NotifyEvent = "worker_suspect"
-	// NotifyNotSucceeded: no run completed within the rule's not_succeeded_for. Rules do not list it
-	// in `on`.
+	// NotifyNotSucceeded: no run completed within not_succeeded_for. Rules do not list it in `on`.
 	NotifyNotSucceeded NotifyEvent = "not_succeeded"
 	// NotifyTest: an operator tests a receiver.
 	NotifyTest NotifyEvent = "test"
@@ -114,8 +111,7 @@ func (r NotifyRule) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Notification is one event as sent to receivers: the documented body of a webhook. Fields are only
-// added.
+// Notification is one event: the documented body of a webhook. Fields are only added.
 type Notification struct {
 	// Version of this format: 1.
 	Version int `json:"version"`
@@ -142,8 +138,7 @@ type Notification struct {
 	Counts    map[string]int `json:"counts,omitempty"`
 	// Detail is the first error, the prompt of an approval, or the reason.
 	Detail string `json:"detail,omitempty"`
-	// Since is the start of the condition: the first failure before a recovery, the last success, a
-	// worker's last heartbeat, the start of a wait.
+	// Start of the condition: a first failure, a last success, a last heartbeat, the start of a wait.
 	Since time.Time `json:"since,omitzero"`
 }
 
@@ -187,8 +182,7 @@ type Delivery struct {
 	Attempts int `json:"attempts,omitempty"`
 }
 
-// DeliverResult is the result of one attempt. An attempt without a result counts as failed and is
-// repeated.
+// DeliverResult is the result of one attempt. An attempt without one failed and is repeated.
 type DeliverResult struct {
 	// Error is empty after a successful delivery.
 	Error string `json:"error,omitempty"`
@@ -228,14 +222,12 @@ type ReceiverHealth struct {
 	Name string `json:"name"`
 	// Kind is empty for a name that no control plane declares.
 	Kind string `json:"kind,omitempty"`
-	// Sent, Failed and Dropped count deliveries since the start of the notifier: delivered, abandoned,
-	// and displaced by newer ones.
+	// Deliveries since the start of the notifier: delivered, abandoned, and displaced by newer ones.
 	Sent     int       `json:"sent"`
 	Failed   int       `json:"failed"`
 	Dropped  int       `json:"dropped"`
 	LastSent time.Time `json:"last_sent_at,omitzero"`
-	// FailingSince is the start of the current series of failed attempts; zero if the last one
-	// succeeded. Failures is their number, Error the last message.
+	// Current series of failed attempts, if any: start, number, last message.
 	FailingSince time.Time `json:"failing_since,omitzero"`
 	Failures     int       `json:"failures,omitempty"`
 	Error        string    `json:"error,omitempty"`
@@ -271,8 +263,7 @@ type ReceiverView struct {
 	Next    time.Time `json:"next_attempt_at,omitzero"`
 }
 
-// NotificationsView is the result of [QueryNotifications]: receivers by name, and pending and recent
-// deliveries, newest first.
+// NotificationsView is the result of [QueryNotifications], with the newest deliveries first.
 type NotificationsView struct {
 	Receivers  []ReceiverView `json:"receivers"`
 	Deliveries []DeliveryView `json:"deliveries"`

@@ -6,8 +6,7 @@ import "github.com/roundsman/roundsman/jobtype"
 type Usual struct {
 	// Of is the number of known runs, at most [MaxRunRecords]. If 0, all other fields are zero.
 	Of int `json:"of"`
-	// Took is the median of their run times, Spread the median distance from Took. One outlier changes
-	// neither.
+	// Median of their run times, and the median distance from it.
 	Took   jobtype.Duration `json:"took,omitempty"`
 	Spread jobtype.Duration `json:"spread,omitempty"`
 	// Jobs is the median of their job counts.
@@ -17,8 +16,7 @@ type Usual struct {
 // Pace compares a run with the usual duration of its job type.
 type Pace struct {
 	Verdict PaceVerdict `json:"verdict"`
-	// Took is the run time so far, without the waits for the window and the lane. Jobs is the number
-	// of jobs.
+	// Run time without the waits for the window and the lane, and the number of jobs.
 	Took  jobtype.Duration `json:"took"`
 	Jobs  int              `json:"jobs"`
 	Open  bool             `json:"open,omitempty"`

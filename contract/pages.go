@@ -6,10 +6,8 @@ import (
 	"strings"
 )
 
-// A page is a part of a run that is too large for the run's history: a part of the
-// state that the run carries over, or outcomes of its items. Its bytes are the start
-// input of a workflow that never runs, so that its history is one event. A page never
-// changes; its name is a digest of its bytes.
+// A page is a part of a run that is too large for the run's history. Its bytes are the start input of a workflow that
+// never runs, so its history is one event. Its name is a digest of its bytes.
 const (
 	// PageWorkflow is the type of that workflow.
 	PageWorkflow = "roundsman.Page"
@@ -21,13 +19,11 @@ const (
 
 // The activities of pages.
 const (
-	// PutPageActivity takes a PageInput and the bytes. It stores them and returns the
-	// name of the page.
+	// PutPageActivity takes a PageInput and the bytes, and returns the name of the page.
 	PutPageActivity = "roundsman.PutPage"
 	// ReadPageActivity takes a PageInput and returns the bytes. It is repeated until it can read them.
 	ReadPageActivity = "roundsman.ReadPage"
-	// ClosePagesActivity takes a ClosePagesInput. A closed page can be read until the
-	// retention of its namespace has passed.
+	// ClosePagesActivity takes a ClosePagesInput. A closed page is readable until the namespace's retention.
 	ClosePagesActivity = "roundsman.ClosePages"
 )
 

@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// JobClass is the part of a proposal in a page that the group needs. Jobs of one class run on the same
-// workers and have the same priority.
+// JobClass is the part of a proposal in a page that the group needs: its worker and its priority.
 type JobClass struct {
 	Priority jobtype.Priority  `json:"priority,omitempty"`
 	Node     string            `json:"node,omitempty"`
@@ -69,8 +68,8 @@ const (
 	MaxPagedBytes     = 440 << 10
 )
 
-// ReadKeysActivity takes a ReadKeysInput. It returns the [DedupeHash] of each proposal, eight bytes each, in the order
-// of the input. The hash of a proposal that is lost, or has no key, is zero.
+// ReadKeysActivity returns the [DedupeHash] of each proposal of a ReadKeysInput, eight bytes each; zero if lost or
+// without a key.
 const ReadKeysActivity = "roundsman.ReadKeys"
 
 // MaxChunk bounds the jobs whose keys are read and claimed at once.

@@ -6,8 +6,7 @@ import (
 	"encoding/json"
 )
 
-// RunCommon is the data common to all jobs of a run. It is sent to a worker once and cached there by
-// its id, see [ExecuteInput.Common].
+// RunCommon is the data common to all jobs of a run, cached by workers, see [ExecuteInput.Common].
 type RunCommon struct {
 	Params   json.RawMessage `json:"params,omitempty"`
 	Settings json.RawMessage `json:"settings,omitempty"`
@@ -31,6 +30,5 @@ func (c RunCommon) ID() string {
 	return hex.EncodeToString(h.Sum(nil)[:short])
 }
 
-// QueryCommon takes the id of a [RunCommon] and returns it. A worker queries it if the run sent the
-// data before and the worker does not have it.
+// QueryCommon takes the id of a [RunCommon] and returns it, for a worker without its copy.
 const QueryCommon = "common"

@@ -2,8 +2,8 @@ package contract
 
 import "strings"
 
-// RunKey returns a workflow id as one URL segment, because proxies mangle an escaped slash. It omits
-// group/ and dag/ if that is not ambiguous and writes other slashes as ~, which no run id contains.
+// RunKey returns a workflow id as one URL segment: proxies mangle an escaped slash. It omits group/ and dag/ if
+// unambiguous and writes other slashes as ~.
 func RunKey(workflowID string) string {
 	key := strings.ReplaceAll(workflowID, "/", "~")
 	if rest, group := strings.CutPrefix(workflowID, groupPrefix); group && !strings.Contains(rest, "/") {

@@ -5,8 +5,7 @@ import "slices"
 // States of a job in the order of its life. Package dag has those of a task.
 const (
 	JobPending = "pending"
-	// JobAssigned is a job sent to a worker that has not taken it yet. Only the server sees the
-	// difference; to its run the job is running.
+	// JobAssigned is a job that its worker has not taken yet, as the server sees it; to its run the job is running.
 	JobAssigned  = "assigned"
 	JobRunning   = "running"
 	JobRecalling = "recalling"

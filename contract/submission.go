@@ -33,8 +33,8 @@ type Submission struct {
 	OwnParams bool `json:"own_params,omitempty"`
 }
 
-// FirstState is the state of a group with pages in its submission, before [pack.Bytes]. Its version makes an older control
-// plane refuse the group. Without it the older one would drop the jobs.
+// FirstState is the state of a group with pages in its submission. Its version makes an older control plane refuse
+// the group instead of dropping jobs.
 const FirstState = `{"version":2}`
 
 // Paged reports whether the submission has proposals in pages.
@@ -46,8 +46,7 @@ const (
 	detectInfix = "-detect-"
 )
 
-// AdHocWorkflowID returns the id of a submission's group. It contains no colon, unlike the id of a
-// tick's group.
+// AdHocWorkflowID returns the id of a submission's group, without a colon, unlike a tick's.
 func AdHocWorkflowID(jobType, submission string) string {
 	return groupPrefix + jobType + adHocInfix + submission
 }
@@ -64,8 +63,7 @@ func DryRunOf(workflowID string) (jobType, unique string, ok bool) {
 	return name, unique, infix == detectInfix
 }
 
-// cutGroupID cuts the id of a group at its first infix. A job type's name has none, see
-// [ValidateJobTypeName], so the first infix ends the name.
+// A job type's name has no infix, see [ValidateJobTypeName], so the first infix ends the name.
 func cutGroupID(workflowID string) (name, infix, rest string) {
 	id, ok := strings.CutPrefix(workflowID, groupPrefix)
 	if !ok {
@@ -80,9 +78,7 @@ func cutGroupID(workflowID string) (name, infix, rest string) {
 	return id[:at], infix, strings.TrimPrefix(id[at:], infix)
 }
 
-// ValidateJobTypeName checks the name of a job type: besides the rules of
-// [jobtype.ValidateName] it must not make the ids of its runs look like those of another
-// job type.
+// ValidateJobTypeName also refuses names that make the ids of runs look like those of another job type.
 func ValidateJobTypeName(name string) error {
 	for _, infix := range []string{adHocInfix, detectInfix} {
 		if strings.Contains(name+"-", infix) {

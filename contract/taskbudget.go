@@ -28,8 +28,7 @@ type TaskEnding struct {
 	Error   string    `json:"error,omitempty"`
 }
 
-// tasksPrefix begins what stands for the tasks of a DAG where holds name a job type. No job type has
-// a colon in its name.
+// tasksPrefix precedes a DAG where holds name a job type, which has no colon.
 const tasksPrefix = "dag:"
 
 // TasksOf is what holds on tasks of a DAG have in place of a job type: dag:NAME.

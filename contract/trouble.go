@@ -5,8 +5,7 @@ import "time"
 // SignalWorkerTrouble takes a WorkerTroubleInput. Runs send it to the fleet, and workers with a full disk.
 const SignalWorkerTrouble = "worker-trouble"
 
-// WorkerTroubleInput reports that programs do not start on a process of a worker. An empty Code reports
-// that they start again.
+// WorkerTroubleInput reports that programs do not start on a process of a worker; an empty Code, that they do.
 type WorkerTroubleInput struct {
 	Incarnation
 	Code   Code   `json:"code,omitempty"`
@@ -15,9 +14,8 @@ type WorkerTroubleInput struct {
 	Run string `json:"run,omitempty"`
 }
 
-// WorkerTrouble is the reason why a worker gets one item at a time, after a pause. It ends by itself
-// when a program starts there. A missing program concerns only the runs that need it. A full disk is a
-// warning: the worker gets work as before.
+// WorkerTrouble is the reason why a worker gets one item at a time. It ends when a program starts there. A missing
+// program concerns only the runs that need it. A full disk is only a warning.
 type WorkerTrouble struct {
 	// Code is CodeCannotStart, CodeNotInstalled or CodeDiskFull.
 	Code Code `json:"code"`
@@ -31,12 +29,10 @@ type WorkerTrouble struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// NotInstalledTime is the time after its last report at which the registry forgets a missing program.
-// A run that needs the program repeats its report at least every minute while it tries the worker.
+// NotInstalledTime is the life of a report. A run that needs the program repeats it every minute.
 const NotInstalledTime = 10 * time.Minute
 
-// DiskFullTime is the time after its last report at which the registry forgets a full disk. The worker
-// repeats its report each DiskReportTime.
+// DiskFullTime is the life of a report, which the worker repeats each DiskReportTime.
 const (
 	DiskFullTime   = 3 * time.Minute
 	DiskReportTime = time.Minute

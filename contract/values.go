@@ -9,15 +9,14 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// MaxJobData is the maximum size of the data of a job in the lists of its run. Larger data is in the
-// history of the run only.
+// MaxJobData bounds the data of a job in lists. Larger data is in the history of the run only.
 const MaxJobData = 4 << 10
 
 // ExitCode is the key of a program's exit code in the data of its job.
 const ExitCode = "exit_code"
 
-// ResultData returns the data of a result: the fields of its Data and, over them, those of the last line
-// of its Output if that is a JSON object. printed reports whether it is one. The map is never nil.
+// ResultData returns the fields of a result's Data and, over them, of the last line of its Output if that is a JSON
+// object (printed). The map is never nil.
 func ResultData(result jobtype.Result) (fields map[string]any, printed bool) {
 	fields = map[string]any{}
 	maps.Copy(fields, result.Data)

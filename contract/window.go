@@ -7,16 +7,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// WindowsActivity converts calendars to time spans. It takes a WindowsInput, returns a WindowsResult
-// and runs in the control plane, because workflows must not read the time zone database.
+// WindowsActivity takes a WindowsInput and returns a WindowsResult. Workflows must not read the time zone database.
 const WindowsActivity = "roundsman.Windows"
 
-// SignalSetCalendar takes a SetCalendarInput, which replaces the windows and blackouts of a running
-// group. `apply` sends it.
+// SignalSetCalendar takes a SetCalendarInput for a running group, from `apply`.
 const SignalSetCalendar = "set-calendar"
 
-// WindowsInput requests the open spans of calendars from At on. The result depends only on it and the
-// time zone database.
+// WindowsInput requests the open spans of calendars from At on.
 type WindowsInput struct {
 	At time.Time `json:"at"`
 	// JobType and Lane name the calendars in messages.
@@ -31,8 +28,7 @@ const MaxWindows = 4
 
 // WindowsResult is the result of [WindowsActivity].
 type WindowsResult struct {
-	// Open lists the next spans in which both calendars are open, at most [MaxWindows]. The first one
-	// has begun if it starts at At. An empty list means that no window opens within 400 days.
+	// Next spans in which both calendars are open, at most [MaxWindows]. Empty: no window opens within 400 days.
 	Open []WindowSpan `json:"open,omitempty"`
 	// Closed is the reason for operators why it is closed now; empty if open.
 	Closed string `json:"closed,omitempty"`
@@ -71,8 +67,7 @@ type SetCalendarInput struct {
 	IgnoreWindow bool `json:"ignore_window,omitempty"`
 }
 
-// KeptCheckpoint is the checkpoint of a job stopped by the end of its window. The next job with the
-// key continues from it.
+// KeptCheckpoint is the checkpoint of a job stopped by the end of its window, for the next job with the key.
 type KeptCheckpoint struct {
 	Key        string          `json:"key"`
 	Checkpoint json.RawMessage `json:"checkpoint"`
@@ -83,7 +78,6 @@ type KeptCheckpoint struct {
 }
 
 // DroppedCheckpoints counts checkpoints without room in the run record and lists their first keys.
-// Jobs without a dedupe key are only counted.
 type DroppedCheckpoints struct {
 	Count int      `json:"count"`
 	Keys  []string `json:"keys,omitempty"`
@@ -111,8 +105,7 @@ func (in JobGroupInput) IgnoringWindow(workflowID string) JobGroupInput {
 
 // GroupWindow is the window of a running group.
 type GroupWindow struct {
-	// Closes is the time after which nothing starts, zero if not foreseeable. Next is the opening of
-	// the next window.
+	// Time after which nothing starts, zero if not foreseeable, and the opening of the next window.
 	Closes time.Time `json:"closes,omitzero"`
 	Next   time.Time `json:"next,omitzero"`
 	// Learned is the expected duration of a job without an estimate, learned from LearnedOf attempts.

@@ -2,16 +2,14 @@ package contract
 
 import "time"
 
-// WorkerWorkflow is the workflow type for queries to one worker process. The process starts it on its
-// own [WorkerControlQueue], where it ends at once. Its queries remain, without a trace in any history,
-// and only that process answers them. A process that is gone does not answer.
+// WorkerWorkflow is the workflow type for queries to one worker process, which starts it on its own
+// [WorkerControlQueue]. It ends at once. Its queries leave no trace in any history.
 const WorkerWorkflow = "roundsman.Worker"
 
 const (
 	// QueryReport takes no argument and returns a [WorkerReport].
 	QueryReport = "report"
-	// QueryRefresh takes no argument and returns a new WorkerReport. The worker then requests its
-	// settings from the registry at once instead of within a minute. Repeating it is harmless.
+	// QueryRefresh returns a new WorkerReport. The worker then reads its settings at once instead of within a minute.
 	QueryRefresh = "refresh"
 	// QueryAttempt takes an [AttemptQueryInput] and returns an [AttemptQueryResult].
 	QueryAttempt = "attempt"
@@ -23,8 +21,7 @@ const (
 	QueryWorkerUsage = "usage"
 )
 
-// WorkerUsage is the use of a process's job slots in the last hours. It is kept only in memory, so it
-// begins with the process.
+// WorkerUsage is the use of a process's job slots in the last hours, kept only in memory.
 type WorkerUsage struct {
 	ID       string            `json:"id"`
 	Instance string            `json:"instance"`
@@ -36,8 +33,7 @@ type WorkerUsage struct {
 type WorkerUsageSpan struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Used is the mean number of slots in use. Full is the share of time without a free slot, 0 to 1.
-	// Slots is the number of slots at the end.
+	// Mean number of slots in use, share of time without a free slot, and number of slots at the end.
 	Used  float64 `json:"used"`
 	Full  float64 `json:"full"`
 	Slots int     `json:"slots"`
@@ -99,8 +95,7 @@ type LogQueryResult struct {
 	Text      string    `json:"text"`
 	Running   bool      `json:"running,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// Since is the start of the process. Files is set if outputs also lie on its disk, where the next
-	// process finds them.
+	// Start of the process. Files: outputs also lie on its disk, for the next process.
 	Since time.Time `json:"since,omitzero"`
 	Files bool      `json:"files,omitempty"`
 }
@@ -147,18 +142,15 @@ type WorkerReport struct {
 	Caps      WorkerCaps `json:"caps"`
 	Detecting int        `json:"detecting"`
 	Executing int        `json:"executing"`
-	// Zombies counts handlers that ignore their canceled context. Executing and Detecting include
-	// them.
+	// Handlers that ignore their canceled context, included in Executing and Detecting.
 	Zombies int `json:"zombies,omitempty"`
-	// Undelivered counts outcomes not yet accepted by the server, of this process and its
-	// predecessors.
+	// Outcomes not yet accepted by the server, also of predecessors.
 	Undelivered int `json:"undelivered,omitempty"`
 	// Registered is the registry's last answer about this process.
 	Registered bool `json:"registered"`
 	// Held: drained or cordoned by an operator; polls no shared queue.
 	Held bool `json:"held,omitempty"`
-	// Queued counts the jobs that wait on the worker for a slot, by job type; QueuedDetections its
-	// detections.
+	// Jobs that wait on the worker for a slot, by job type, and detections.
 	Queued           map[string]int `json:"queued,omitempty"`
 	QueuedDetections map[string]int `json:"queued_detections,omitempty"`
 	// Stopping: accepts no new work and will end.
@@ -177,8 +169,7 @@ type WorkerJobState string
 // The states of a job on its worker.
 const (
 	WorkerJobRunning WorkerJobState = "running"
-	// WorkerJobOrphaned: the handler runs, but the server timed out its activity. The handler stops
-	// unless the run adopts the attempt.
+	// WorkerJobOrphaned: the handler runs, but the server timed out its activity. It stops unless adopted.
 	WorkerJobOrphaned WorkerJobState = "orphaned"
 	// WorkerJobEnding: the handler was canceled and has not ended.
 	WorkerJobEnding WorkerJobState = "ending"
@@ -205,8 +196,7 @@ type WorkerJob struct {
 	State     WorkerJobState `json:"state"`
 	Attempt   int            `json:"attempt"`
 	StartedAt time.Time      `json:"started_at"`
-	// Percent is 0..100, or negative if unknown. Stage and Message come from the handler. ReportedAt
-	// is the time of its last report.
+	// Percent is 0..100, or negative if unknown. ReportedAt is the time of the handler's last report.
 	Percent    float64   `json:"percent"`
 	Stage      string    `json:"stage,omitempty"`
 	Message    string    `json:"message,omitempty"`
@@ -231,8 +221,7 @@ func (r WorkerRegistration) Caps() WorkerCaps {
 }
 
 const (
-	// UpdateResizeWorker takes a ResizeWorkerInput and returns a WorkerDetail. It refuses unknown
-	// workers and caps out of range.
+	// UpdateResizeWorker takes a ResizeWorkerInput and returns a WorkerDetail. It refuses unknown workers and caps.
 	UpdateResizeWorker = "resize-worker"
 	// QuerySettings takes a KnownInput and returns a WorkerSettings.
 	QuerySettings = "worker-settings"
@@ -268,13 +257,11 @@ type WorkerSettings struct {
 	Known bool `json:"known"`
 	// Resized are the caps set by an operator; nil means the worker's own.
 	Resized *WorkerCaps `json:"resized,omitempty"`
-	// Held means DRAINING or CORDONED: the worker must not poll shared queues. Kept is the operator's
-	// transition.
+	// DRAINING or CORDONED: the worker must not poll shared queues. Kept is the operator's transition.
 	Held bool              `json:"held,omitempty"`
 	Kept *WorkerTransition `json:"kept,omitempty"`
 	// Left means that this incarnation has deregistered.
 	Left bool `json:"left,omitempty"`
-	// Fleet holds the heartbeat interval and thresholds for the worker; nil if the registry has none
-	// yet.
+	// Heartbeat interval and thresholds for the worker, if the registry has them.
 	Fleet *FleetConfig `json:"fleet,omitempty"`
 }

@@ -1,7 +1,6 @@
 package dag
 
-// cancelTask cancels a task: at once before its start, otherwise by a decision. A repeated request for
-// a running task changes nothing.
+// A repeated request for a running task changes nothing.
 func (r *Run) cancelTask(ev Event, buf []Decision) ([]Decision, error) {
 	n := &r.nodes[ev.Task]
 	switch {
@@ -22,9 +21,8 @@ func (r *Run) appendCancel(i Index, buf []Decision) []Decision {
 	return buf
 }
 
-// cancelRun ends the run. The first request spares tasks with the rule always, a second one does not.
-// A deadline during a cancellation counts as a second request. Both end a pause: otherwise cleanup
-// tasks could not start and the run would never end.
+// cancelRun ends the run. The first request spares tasks with the rule always, a second one or a deadline does not.
+// Both end a pause: otherwise cleanup tasks could not start.
 func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 	r.ending, r.paused = r.ending.after(ev.Kind), false
 	hard := r.ending.hard()
@@ -46,8 +44,7 @@ func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 	return buf, nil
 }
 
-// sweep cancels, from the given task on, all tasks that have not started, because of a failure under
-// the policy Stop.
+// sweep cancels all tasks from the given one that have not started, under the policy Stop.
 func (r *Run) sweep(from Index) {
 	for i := from; int(i) < len(r.nodes); i++ {
 		n := &r.nodes[i]

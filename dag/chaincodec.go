@@ -29,7 +29,6 @@ func (q *queue) appendChains(buf []byte) []byte {
 	return buf
 }
 
-// begun returns the first task of each item in flight, ascending.
 func (c *chain) begun() []Index {
 	row := make([]Index, 0, c.busy)
 	for _, it := range c.items {
@@ -41,7 +40,6 @@ func (c *chain) begun() []Index {
 	return row
 }
 
-// readChains is the inverse of appendChains, for a run that has all its tasks.
 func (q *queue) readChains(in *wire.Reader) {
 	n, last := in.Count(in.Left(), "chains"), ""
 	for range n {
@@ -79,7 +77,6 @@ func (q *queue) readBegun(in *wire.Reader, c *chain) {
 	}
 }
 
-// reset clears the counts, except which items are in flight, for a new count of all tasks.
 func (all *chains) reset() {
 	for _, c := range all.list {
 		c.busy, c.waiting, c.ready, c.resumed, c.failed = 0, 0, 0, 0, 0

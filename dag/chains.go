@@ -8,15 +8,13 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/ready"
 )
 
-// Chain bounds the items in flight of fan-outs over the same items. The tasks "<entry>.<item>" of its entries
-// are the chain of that item.
+// Chain bounds the items in flight of fan-outs over the same items.
 type Chain struct {
 	// Entries are the names of the fan-outs, the first one included.
 	Entries []string `json:"entries"`
 	// InFlight is the maximum number of items in flight.
 	InFlight int `json:"in_flight"`
-	// OnFailure is the effect of a failed item on items that have not begun. Options.OnFailure Stop
-	// overrides it.
+	// OnFailure is the effect of a failed item on the others. Options.OnFailure Stop overrides it.
 	OnFailure FailurePolicy `json:"on_failure"`
 }
 
@@ -34,7 +32,6 @@ type ChainUse struct {
 // Full reports whether no further item may begin.
 func (u ChainUse) Full() bool { return u.InFlight >= u.Limit }
 
-// chain is a Chain with its counts.
 type chain struct {
 	Chain
 	name  string
@@ -48,8 +45,7 @@ type chain struct {
 	byItem         map[string]*chainItem
 }
 
-// waitKind separates parked tasks by the set that they return to, and resumed items from fresh ones, so that each
-// set continues with its first task.
+// waitKind is the set that a parked task returns to, so that each set continues with its first task.
 type waitKind uint8
 
 const waitKinds = 6
@@ -68,7 +64,6 @@ func (q *queue) waitKind(i Index, it *chainItem) waitKind {
 	return kind
 }
 
-// chainItem is one item of a chain.
 type chainItem struct {
 	of    *chain
 	tasks []Index
@@ -78,7 +73,6 @@ type chainItem struct {
 	begun bool // in flight
 }
 
-// count adds an item to the counts of its chain n times.
 func (c *chain) count(it *chainItem, n int) {
 	switch {
 	case it.begun:
@@ -92,8 +86,7 @@ func (c *chain) count(it *chainItem, n int) {
 	}
 }
 
-// bars reports whether an item may not begin. Items with a completed task begin before fresh ones, so that a
-// retry completes them first.
+// bars reports whether an item may not begin. Items with a completed task begin before fresh ones: a retry completes them.
 func (c *chain) bars(it *chainItem) bool {
 	return !it.begun && (c.busy >= c.InFlight || it.done == 0 && c.resumed > 0)
 }
@@ -128,8 +121,7 @@ func (q *queue) WaitsForItem(i Index) (use ChainUse, waits bool) {
 	return it.of.use(), true
 }
 
-// StoppedBy returns the first failed task of the chain that kept the item of i from beginning. It returns None
-// for other tasks.
+// StoppedBy returns the first failed task of the chain that kept the item of i from beginning, or None.
 func (r *Run) StoppedBy(i Index) Index {
 	it := r.chains.of[i]
 	if it == nil || r.nodes[i].flag&flagSwept == 0 || !r.stops(it.of) {
@@ -147,7 +139,6 @@ func (r *Run) StoppedBy(i Index) Index {
 	return None
 }
 
-// stops reports whether a failed item of the chain keeps others from beginning.
 func (r *Run) stops(c *chain) bool { return c.OnFailure == Stop && r.opts.OnFailure != Stop }
 
 // limitChains declares chains. An entry stays in its first chain.
@@ -189,7 +180,6 @@ func (q *queue) limitChain(name string, d Chain) {
 	}
 }
 
-// joinChain adds a task to the item that its id names, if its entry has a chain.
 func (q *queue) joinChain(i Index) {
 	if q.chains.byName == nil {
 		return
@@ -210,7 +200,6 @@ func (q *queue) joinChain(i Index) {
 	q.countItem(it, i)
 }
 
-// countItem counts the state of a task that is new in its item.
 func (q *queue) countItem(it *chainItem, i Index) {
 	s := q.states.nodes[i].state
 	it.of.count(it, -1)
@@ -224,8 +213,7 @@ func (q *queue) countItem(it *chainItem, i Index) {
 
 func one(b bool) int { return int(truth(b)) }
 
-// followItem counts a task's change of state in its item. An item begins with its first started task and ends with
-// its last one. Then the next one may begin.
+// followItem counts a task's change of state in its item. When an item ends, the next one may begin.
 func (q *queue) followItem(i Index, from, to State) {
 	it := q.chains.of[i]
 	if it == nil {
@@ -248,7 +236,6 @@ func (q *queue) followItem(i Index, from, to State) {
 	}
 }
 
-// unparkTasks makes the parked tasks of an item in flight available again.
 func (q *queue) unparkTasks(it *chainItem) {
 	for _, k := range it.tasks {
 		if isParked(q.states.nodes[k]) {
@@ -258,7 +245,6 @@ func (q *queue) unparkTasks(it *chainItem) {
 	}
 }
 
-// unparkItem makes the first parked task of each kind available again; false if there is none.
 func (q *queue) unparkItem(c *chain) bool {
 	found := false
 	for k := range c.parked {
@@ -267,8 +253,7 @@ func (q *queue) unparkItem(c *chain) bool {
 	return found
 }
 
-// forceItem begins the first waiting item above the limit of items in flight, since nothing runs and the items
-// in flight wait for it. It reports whether there was one.
+// forceItem begins an item above the limit, since nothing runs and the items in flight wait for it.
 func (q *queue) forceItem() bool {
 	if q.states.counts[Running] > 0 || q.states.counts[Ready] == 0 {
 		return false
@@ -292,8 +277,7 @@ func (q *queue) forceItem() bool {
 	return true
 }
 
-// stopItems cancels the items that have not begun, in chains with a failed item that stop. That may block the
-// items of another chain.
+// stopItems cancels the items that have not begun, in chains stopped by a failed item.
 func (r *Run) stopItems() {
 	if r.ending != endingNone {
 		return
@@ -318,8 +302,7 @@ func (r *Run) sweepItems(c *chain) {
 	r.settle()
 }
 
-// resumeItems revives the items of chains that no failed item stops any more. It scans the items, so only
-// operators' requests may call it.
+// resumeItems scans the items, so only operators' requests may call it.
 func (r *Run) resumeItems() {
 	var seeds []Index
 	for _, c := range r.chains.list {

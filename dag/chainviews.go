@@ -1,7 +1,6 @@
 package dag
 
-// OpenItems returns one task of each item in flight of a chain, at most most: one that runs, else the first that
-// has not ended.
+// OpenItems returns one open task of each item in flight of a chain, at most most, if possible a running one.
 func (q *queue) OpenItems(name string, most int) []Index {
 	var open []Index
 	c := q.chains.byName[name]

@@ -31,8 +31,7 @@ func (defs *definitions) underID(i Index) string {
 	return ""
 }
 
-// Family returns the tasks of a fan-out, ascending: those with an id of name, a dot and more. Do not
-// modify the slice.
+// Family returns the tasks of a fan-out, ascending. Do not modify the slice.
 func (defs *definitions) Family(name string) []Index {
 	return defs.families.Of(name, defs.Len(), defs.ID)
 }
@@ -54,7 +53,6 @@ func (defs *definitions) latest(i Index) *redefinition {
 // IsRedefined reports whether the definition of task i was replaced after the start of the run.
 func (defs *definitions) IsRedefined(i Index) bool { return defs.latest(i) != nil }
 
-// ranked reports whether a task has a place in the start order of the graph.
 func (defs *definitions) ranked(i Index) bool {
 	return int(i) < defs.graph.Len() && defs.latest(i) == nil
 }
@@ -81,7 +79,6 @@ func (defs *definitions) IsFanOut(i Index) bool {
 	return defs.graph.Attr(i).FanOut()
 }
 
-// late returns the definition of an added or redefined task; nil for others.
 func (defs *definitions) late(i Index) *work {
 	if d := defs.latest(i); d != nil {
 		return &d.work
@@ -127,8 +124,7 @@ func (defs *definitions) Lookup(id string) (Index, bool) {
 	return None, false
 }
 
-// Needs returns the direct dependencies of i, ascending within the graph and within the growth. Do not
-// modify the slice.
+// Needs returns the direct dependencies of i, ascending. Do not modify the slice.
 func (defs *definitions) Needs(i Index) []Index {
 	var base []Index
 	if defs.ranked(i) {
@@ -149,7 +145,6 @@ func (defs *definitions) Dependants(i Index) []Index {
 	return slices.Concat(base, more)
 }
 
-// dependants returns the rows of the graph and of the growth without copying.
 func (defs *definitions) dependants(i Index) (base, more []Index) {
 	if int(i) < defs.graph.Len() {
 		base = defs.graph.Dependants(i)

@@ -1,11 +1,9 @@
 // Package dag decides the next steps of a graph of tasks, as pure code.
 //
-// A [Graph] is immutable: tasks with dense indices in declaration order, ids, adjacency both ways, a
-// priority, a trigger [Rule] and opaque payloads. A [Run] is one execution of a graph. [Run.Next]
-// takes one [Event] and appends the resulting [Decision]s to a buffer of the caller. It uses no clock,
-// no I/O, no goroutine and no map order, so equal events always produce equal decisions. Workflows can
-// therefore be replayed on top of it. Deadlines and back-off belong to the caller: time enters as an
-// event ([EventDeadline], [EventRelease]).
+// A [Graph] is immutable: tasks with dense indices in declaration order. A [Run] is one execution of a graph.
+// [Run.Next] takes one [Event] and appends the resulting [Decision]s to a buffer of the caller. It uses no clock, no
+// I/O, no goroutine and no map order, so equal events always produce equal decisions, and workflows can be replayed
+// on top of it. Time enters as an event ([EventDeadline], [EventRelease]).
 //
 // Any number of runs and goroutines may share a graph. A run belongs to one goroutine.
 //

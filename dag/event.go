@@ -14,62 +14,48 @@ type EventKind uint8
 const (
 	// EventStart begins the run. Repeating it changes nothing.
 	EventStart EventKind = iota
-	// EventStarted reports the actual start of a task after DecisionStart. It has no effect; it is
-	// accepted so that callers can pass every report on.
+	// EventStarted reports the start of a task. It has no effect, so that callers can pass every report on.
 	EventStarted
-	// EventCompleted ends a running task as completed. With Event.Growth the task is a splitter: the
-	// growth is inserted between it and its dependants in the same step.
+	// EventCompleted ends a running task. With Event.Growth the task is a splitter: the growth is inserted between it
+	// and its dependants in the same step.
 	EventCompleted
-	// EventDeferred suspends a running task until the tasks of Event.Growth have ended as its rule
-	// requires; then it starts again. Tasks with the rule one_failed cannot be deferred.
+	// EventDeferred suspends a running task until the tasks of Event.Growth have ended as its rule requires. Tasks
+	// with the rule one_failed cannot be deferred.
 	EventDeferred
 	// EventFailed ends a running task as failed, after all retries.
 	EventFailed
-	// EventCanceled ends a running task as canceled.
 	EventCanceled
 	// EventSkipped ends a running task with a false condition.
 	EventSkipped
-	// EventAdmit reports that a started gated task has its external resources. DecisionProceed
-	// follows, now or when a place is free. It has no effect if repeated or if the task is being
-	// canceled.
+	// EventAdmit reports that a started gated task has its external resources. DecisionProceed follows when a place is free.
 	EventAdmit
-	// EventCrowded reports that others hold the external resources of a started gated task. Until
-	// EventAdmit it does not count among the tasks at their gates. It has no effect for other tasks.
+	// EventCrowded reports that others hold the external resources of a gated task, which then does not count among
+	// the tasks at their gates.
 	EventCrowded
-	// EventWithdraw reverts EventAdmit, because the task returned its resources. It has no effect for
-	// a task that does not wait for its place.
+	// EventWithdraw reverts EventAdmit, because the task returned its resources.
 	EventWithdraw
-	// EventYield takes the place of a running metered task. It waits at its gate until EventAdmit, like
-	// a crowded one. It has no effect for a task without a place, or one that is being canceled.
+	// EventYield takes the place of a running metered task, which waits at its gate until EventAdmit.
 	EventYield
 
-	// EventRetry revives failed tasks. With Task: that task (failed or canceled) and the tasks blocked
-	// by it. With None: all failed or canceled tasks and the tasks blocked by them. Under the policy
-	// Stop, removing the last failure also revives the tasks canceled by the policy; EventSkip and
+	// EventRetry revives failed tasks and the tasks blocked by them: Task, or with None all failed or canceled ones.
+	// Under the policy Stop, removing the last failure also revives the tasks canceled by the policy; EventSkip and
 	// EventRerun do the same.
 	EventRetry
-	// EventSkip marks a task that is not running as done without running it, and revives the tasks
-	// blocked by it.
+	// EventSkip marks a task as done without running it, and revives the tasks blocked by it.
 	EventSkip
 	// EventRerun runs a terminal task and all its descendants again.
 	EventRerun
-	// EventCancelTask cancels one task: at once before its start, otherwise by a DecisionCancel, and
-	// its report ends it.
+	// EventCancelTask cancels one task: at once before its start, otherwise by a DecisionCancel.
 	EventCancelTask
-	// EventCancelRun cancels everything except tasks with the rule always; a second one cancels those
-	// too. The run ends canceled.
+	// EventCancelRun cancels everything except tasks with the rule always; a second one cancels those too.
 	EventCancelRun
 	// EventDeadline is EventCancelRun at the deadline. The run ends failed and is never held.
 	EventDeadline
-	// EventPause stops the start of tasks; running tasks continue. EventCancelRun and EventDeadline
-	// end it.
+	// EventPause stops the start of tasks. EventCancelRun and EventDeadline end it.
 	EventPause
-	// EventResume ends EventPause.
 	EventResume
-	// EventAddTasks inserts Event.Growth.
 	EventAddTasks
-	// EventSetConcurrency sets the limit of the run, or with Event.FanOut that of a fan-out, to
-	// Event.Limit. Running tasks continue.
+	// EventSetConcurrency sets the limit of the run, or of Event.FanOut, to Event.Limit. Running tasks continue.
 	EventSetConcurrency
 	// EventRelease ends a held run with its outcome, failed.
 	EventRelease
@@ -89,11 +75,9 @@ func (k EventKind) String() string { return wire.NameOf(eventNames[:], int(k), "
 // Event is one input of [Run.Next].
 type Event struct {
 	Kind EventKind
-	// Task is the subject of the event; None with EventRetry means all. Ignored for events of the
-	// whole run.
+	// Subject of the event; None with EventRetry means all.
 	Task Index
-	// Limit is the new concurrency limit (EventSetConcurrency); 0 means unlimited. The limit of a
-	// fan-out is at least 1.
+	// New concurrency limit; 0 means unlimited. The limit of a fan-out is at least 1.
 	Limit int
 	// FanOut is the fan-out whose limit changes (EventSetConcurrency); empty means the run.
 	FanOut string
@@ -104,18 +88,16 @@ type Event struct {
 // DecisionKind is the kind of an action for the caller.
 type DecisionKind uint8
 
-// The decisions.
 const (
-	// DecisionStart: start Decision.Task and report its end. A gated task has no place yet: first get
-	// its resources and send EventAdmit.
+	// DecisionStart means: start Decision.Task and report its end. A gated task first needs its resources and EventAdmit.
 	DecisionStart DecisionKind = iota
-	// DecisionProceed: the admitted Decision.Task has its place.
+	// DecisionProceed means: the admitted Decision.Task has its place.
 	DecisionProceed
-	// DecisionCancel: cancel the running Decision.Task. Its report is still expected.
+	// DecisionCancel means: cancel the running Decision.Task. Its report is still expected.
 	DecisionCancel
-	// DecisionHold: the run would fail; hold it for an operator.
+	// DecisionHold means: the run would fail; hold it for an operator.
 	DecisionHold
-	// DecisionFinish: the run is over, with Decision.Outcome.
+	// DecisionFinish means: the run is over, with Decision.Outcome.
 	DecisionFinish
 
 	decisionCount

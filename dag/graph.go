@@ -2,7 +2,6 @@ package dag
 
 import "github.com/roundsman/roundsman/dag/internal/graph"
 
-// The parts of a graph.
 type (
 	// Graph is an immutable directed acyclic graph of tasks. It is safe for concurrent use.
 	Graph = graph.Graph
@@ -10,8 +9,7 @@ type (
 	Task = graph.Task
 	// Input is the input of [Build].
 	Input = graph.Input
-	// Index is a task's position in declaration order. Tasks added at run time follow those of the
-	// graph.
+	// Index is a task's position in declaration order; added tasks follow.
 	Index = graph.Index
 	// Rule is the condition on its dependencies under which a task starts.
 	Rule = graph.Rule
@@ -34,8 +32,7 @@ type (
 	attr = graph.Attr
 )
 
-// The failure policies. Continue runs independent branches to their end. Stop cancels at the first failure every
-// task that has not started, except those with the rule always or one_failed.
+// Stop cancels at the first failure every task that has not started, except with the rule always or one_failed.
 const (
 	Continue = graph.Continue
 	Stop     = graph.Stop
@@ -84,10 +81,8 @@ const (
 	FaultUnknownFanOut    = graph.FaultUnknownFanOut
 )
 
-// Build returns a graph, or a [*FaultsError] with every fault of the input: duplicate ids, unknown and
-// self dependencies, cycles with their path, bad rules. The input is not kept and may be reused.
+// Build returns a graph, or a [*FaultsError] with every fault of the input. The input may be reused.
 func Build(in Input) (*Graph, error) { return graph.Build(in) }
 
-// Decode is the inverse of [Graph.Encode]. Other bytes return an error that wraps [ErrCorrupt] or
-// [ErrVersion].
+// Decode is the inverse of [Graph.Encode]. The error wraps [ErrCorrupt] or [ErrVersion].
 func Decode(data []byte) (*Graph, error) { return graph.Decode(data) }

@@ -12,22 +12,17 @@ type Addition struct {
 	Task
 	// Before names tasks that will depend on this one. They must not have started.
 	Before []string
-	// Under names the fan-out of the task. The dependants of that fan-out will depend on the task,
-	// instead of the splitter's dependants; other fan-outs will not.
+	// Fan-out of the task. The dependants of the fan-out will depend on the task, instead of the splitter's.
 	Under string
 }
 
-// Growth is a set of tasks to add to a run in one step. Needs and Before may name tasks of the run and
-// of the growth.
+// Growth is a set of tasks to add to a run in one step. Needs and Before may name tasks of the run and of the growth.
 //
-// With EventCompleted the growth belongs to a splitter. Additions without needs then need the
-// splitter. Dependants of the splitter also depend on every addition that no other addition needs. A
-// task that the same splitter added before with the same definition stays unchanged, so a splitter may
-// run again.
+// With EventCompleted the growth belongs to a splitter: additions without needs need the splitter, and its dependants
+// depend on the additions. A task that the same splitter added before with the same definition stays unchanged.
 //
-// A task of the growth that already exists is redefined: it gets the new definition and the new
-// dependencies, and its dependants stay. It must not have started, except with an equal definition,
-// which changes nothing. A splitter redefines only tasks that it added itself.
+// An existing task of the growth is redefined: it gets the new definition and dependencies, and its dependants stay.
+// It must not have started, except with an equal definition. A splitter redefines only tasks that it added itself.
 type Growth struct {
 	Tasks []Addition
 	// FanOuts are limits of fan-outs among the tasks, as in Options.
@@ -52,7 +47,6 @@ type growth struct {
 	ahead  map[Index][]Index // redefined task → the tasks that wait for it since
 }
 
-// work is the definition of a task without its id and its dependencies.
 type work struct {
 	attr          attr
 	priority      int32
@@ -78,7 +72,6 @@ type batch struct {
 	before [][]Index // per task, resolved; without the dependants that follow from parent
 }
 
-// intern returns the growth's own copy of a payload. Equal payloads share one copy.
 func (g *growth) intern(p []byte) []byte {
 	if p == nil {
 		return nil
@@ -91,21 +84,18 @@ func (g *growth) intern(p []byte) []byte {
 	return own
 }
 
-// replace gives a task another definition.
 func (g *growth) replace(d *redefinition) {
 	d.payload, d.args = g.intern(d.payload), g.intern(d.args)
 	g.latest[d.task] = len(g.steps)
 	g.steps = append(g.steps, *d)
 }
 
-// add appends a task.
 func (g *growth) add(i Index, t addedTask) {
 	t.payload, t.args = g.intern(t.payload), g.intern(t.args)
 	g.tasks = append(g.tasks, t)
 	g.byID[t.id] = i
 }
 
-// connect adds a dependency.
 func (g *growth) connect(from, to Index) {
 	g.needs[to] = append(g.needs[to], from)
 	g.deps[from] = append(g.deps[from], to)
@@ -127,7 +117,6 @@ func (r *Run) addTasks(ev Event) error {
 	return nil
 }
 
-// split applies the growth of a task that is about to succeed.
 func (r *Run) split(ev Event) error {
 	if r.ending != endingNone {
 		return r.refuse(ev, RefusedCanceling,
@@ -137,7 +126,6 @@ func (r *Run) split(ev Event) error {
 	return err
 }
 
-// deferTask applies EventDeferred: the task waits for each task that it adds.
 func (r *Run) deferTask(ev Event) error {
 	i := ev.Task
 	switch {
@@ -177,11 +165,9 @@ func (r *Run) deferTask(ev Event) error {
 	return nil
 }
 
-// deferred reports whether the splitter of a batch waits for the batch.
 func (b batch) deferred() bool { return len(b.before) > 0 && slices.Contains(b.before[0], b.parent) }
 
-// grow validates, inserts and redefines; parent is the splitter or None. On an error, or if changed is
-// false, the run is unchanged.
+// parent is the splitter or None. On an error, or if changed is false, the run is unchanged.
 func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 	p := r.planGrowth(g, parent, false)
 	if len(p.faults) > 0 {
@@ -227,9 +213,7 @@ func (r *Run) carryOut(p *growthPlan) {
 	}
 }
 
-// insert adds validated tasks and their edges. The dependants of a splitter are its current ones,
-// except tasks it added itself. So repeating the batches in order on a fresh run rebuilds the same
-// edges.
+// insert adds validated tasks and their edges. Repeating the batches in order on a fresh run rebuilds the same edges.
 func (r *Run) insert(tasks []addedTask, b batch) {
 	g := r.ensureGrowth()
 	needed := neededWithin(b, func(k int) Index { return tasks[k].under })
@@ -260,7 +244,6 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 	r.number(b)
 }
 
-// neededWithin marks the tasks of a batch that another task of the same fan-out needs.
 func neededWithin(b batch, under func(k int) Index) []bool {
 	needed := make([]bool, len(b.needs))
 	for k, row := range b.needs {
@@ -273,8 +256,8 @@ func neededWithin(b batch, under func(k int) Index) []bool {
 	return needed
 }
 
-// heirs returns the tasks that will wait for the additions of a splitter, for a fan-out or directly.
-// Fan-outs do not wait for each other's tasks, so tasks of one can need single tasks of another.
+// heirs returns the tasks that will wait for the additions. Fan-outs do not wait for each other's tasks, so tasks of
+// one can need single tasks of another.
 func (defs *definitions) heirs(parent, under Index) []Index {
 	if parent == None {
 		return nil
@@ -305,7 +288,6 @@ func (defs *definitions) heirsOf(b batch, tasks []addedTask) map[Index][]Index {
 	return heirs
 }
 
-// heirEdges bounds the number of dependencies that tasks add through their heirs.
 func (defs *definitions) heirEdges(b batch, tasks []addedTask) int {
 	heirs, edges := defs.heirsOf(b, tasks), 0
 	for k := range tasks {
@@ -314,7 +296,7 @@ func (defs *definitions) heirEdges(b batch, tasks []addedTask) int {
 	return edges
 }
 
-// link makes to depend on from. A ready dependant becomes pending again.
+// A ready dependant becomes pending again.
 func (r *Run) link(from, to Index) {
 	r.growth.connect(from, to)
 	if r.nodes[from].state.Terminal() {

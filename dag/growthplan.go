@@ -7,11 +7,9 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
-// maxGrowthEdges bounds the edges of one growth, so a splitter between wide layers cannot exhaust
-// memory in one step.
+// maxGrowthEdges keeps a splitter between wide layers from exhausting memory in one step.
 const maxGrowthEdges = 1 << 20
 
-// growthPlan is a validated growth, or its faults.
 type growthPlan struct {
 	run       *Run
 	faults    []Fault
@@ -19,13 +17,11 @@ type growthPlan struct {
 	batch     batch
 	redefined []redefinition
 	fresh     map[string]Index // ids of the new tasks
-	// deferring: the running splitter will wait for the tasks.
 	deferring bool
 	source    []int // position in the declaration of each new task
 	known     []int // positions of tasks that the run already has
-	// again maps tasks to their positions, changed maps redefined tasks to theirs in redefined.
-	again   map[Index]Index
-	changed map[Index]int
+	again     map[Index]Index
+	changed   map[Index]int
 }
 
 func (r *Run) planGrowth(g *Growth, parent Index, deferring bool) *growthPlan {
@@ -166,7 +162,7 @@ func (p *growthPlan) checkEdges() {
 	}
 }
 
-// checkCycles finds cycles through the new tasks. It visits only tasks reachable from them.
+// checkCycles visits only tasks reachable from the new ones.
 func (p *growthPlan) checkCycles() {
 	after := map[Index][]Index{} // future edges: task → dependants
 	for n, row := range p.batch.needs {
@@ -216,9 +212,8 @@ func (p *growthPlan) checkCycles() {
 	}
 }
 
-// local reports that a cycle is only possible among the new tasks: none needs a task of the run other
-// than its splitter, or has a fan-out. Most growths are local, so the search skips the run's own
-// tasks.
+// local reports that a cycle is only possible among the new tasks. Most growths are local, so the search skips the
+// run's own tasks.
 func (p *growthPlan) local() bool {
 	for n := range p.batch.needs {
 		if p.batch.parent != None && len(p.batch.before[n]) > 0 || p.tasks[n].under != None {
@@ -233,7 +228,6 @@ func (p *growthPlan) local() bool {
 	return true
 }
 
-// lastNeed returns the largest order number of a dependency of the new tasks.
 func (p *growthPlan) lastNeed() int64 {
 	numbers, last := p.run.ensureOrder(), int64(-1)
 	for _, row := range p.batch.needs {

@@ -24,7 +24,7 @@ const (
 // hard reports whether tasks with the rule always are canceled too.
 func (e ending) hard() bool { return e == endingCanceledHard || e == endingDeadlineHard }
 
-// after returns the ending after a further cancel or deadline. The first one determines the outcome.
+// after: the first cancel or deadline determines the outcome.
 func (e ending) after(k EventKind) ending {
 	switch e {
 	case endingNone:
@@ -40,7 +40,6 @@ func (e ending) after(k EventKind) ending {
 	return e
 }
 
-// lifecycle is the progress of a run from its start to its end.
 type lifecycle struct {
 	phase  phase
 	paused bool
@@ -63,7 +62,6 @@ func (l *lifecycle) Ending() bool { return l.ending != endingNone }
 // Finished reports whether the run is over.
 func (l *lifecycle) Finished() bool { return l.phase == phaseFinished }
 
-// verdict returns the outcome implied by the states and the ending.
 func (l *lifecycle) verdict(counts *[stateCount]int) Outcome {
 	switch {
 	case l.ending == endingCanceled || l.ending == endingCanceledHard:

@@ -11,11 +11,9 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// fanOut counts the tasks of a fan-out with its own limit.
 type fanOut struct {
 	limit, running, ready int
-	// parked holds ready tasks passed over because of the limit. They have flagParked; stale entries
-	// are dropped when encountered.
+	// Ready tasks passed over because of the limit, with flagParked. Stale entries are dropped when encountered.
 	parked ready.Heap
 }
 
@@ -82,7 +80,6 @@ func (q *queue) limitFanOuts(limits map[string]int) {
 	}
 }
 
-// setConcurrency changes the limit of the run or of a fan-out, which may have had none.
 func (r *Run) setConcurrency(ev Event) error {
 	switch {
 	case ev.FanOut == "":
@@ -136,8 +133,7 @@ func readFanOuts(in *wire.Reader) map[string]int {
 	return limits
 }
 
-// follow counts a task's change of state in its fan-out. A place left in the limit makes a parked task
-// available.
+// A place left in the limit makes a parked task available.
 func (q *queue) follow(i Index, from, to State) {
 	f := q.fanOutOf(i)
 	if f == nil {
@@ -159,7 +155,6 @@ func (f *fanOut) count(s State, n int) {
 	}
 }
 
-// unpark makes the first parked task available again; false if there is none.
 func (q *queue) unpark(f *fanOut) bool {
 	return q.unparkFirst(&f.parked)
 }
@@ -176,14 +171,12 @@ func (q *queue) unparkFirst(parked *ready.Heap) bool {
 
 func isParked(n node) bool { return n.state == Ready && n.flag&flagParked != 0 }
 
-// barred reports whether a ready task may not start, because its fan-out or its chain has reached its limit.
 func (q *queue) barred(i Index) bool {
 	it, f := q.chains.of[i], q.fanOutOf(i)
 	return it != nil && it.of.bars(it) || f != nil && f.running >= f.limit
 }
 
-// park parks a barred task, which the caller has removed from its set. If only one of the two limits is reached,
-// the next task that waits for the other may start instead.
+// park lets the next task start that waits for another limit.
 func (q *queue) park(k ready.Key) {
 	it, f := q.chains.of[k.Task], q.fanOutOf(k.Task)
 	if it != nil && it.of.bars(it) {
@@ -209,7 +202,6 @@ func (q *queue) parkIn(parked *ready.Heap, k ready.Key) {
 // limited reports whether ready tasks may have to wait for a limit other than the run's.
 func (q *queue) limited() bool { return q.fanOuts != nil || q.chains.byName != nil }
 
-// parkFirst parks the first tasks of a set until one may start.
 func (q *queue) parkFirst(set *readySet) {
 	for {
 		k, ok := q.first(set)

@@ -1,10 +1,8 @@
 package dag
 
-// Next takes one event and appends the resulting decisions to buf, which may be nil. All state changes
-// of the event precede its decisions: a failure reaches every dependant before anything starts.
-//
-// The error is a [*Refusal], or a [*FaultsError] for invalid added tasks. The run is then unchanged
-// and nothing is appended.
+// Next takes one event and appends the resulting decisions to buf, which may be nil. All state changes precede the
+// decisions: a failure reaches every dependant before anything starts. The error is a [*Refusal], or a [*FaultsError]
+// for invalid added tasks; the run is then unchanged.
 func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
 	r.moves, r.redefined = r.moves[:0], r.redefined[:0]
 	switch ev.Kind { //nolint:exhaustive // the rest are requests of an operator.
@@ -93,14 +91,13 @@ func (r *Run) reported(ev Event) (late bool, err error) {
 	return false, nil
 }
 
-// end makes a task terminal. The caller must call settle for its dependants.
+// The caller must call settle for the dependants.
 func (r *Run) end(i Index, to State) {
 	r.move(i, to)
 	r.nodes[i].flag = 0
 	r.stack = append(r.stack, i)
 }
 
-// untrigger skips a one_failed task without a failed dependency.
 func (r *Run) untrigger(i Index) {
 	r.end(i, Skipped)
 	r.nodes[i].flag = flagUntriggered
@@ -114,8 +111,7 @@ func (r *Run) move(i Index, to State) {
 	}
 }
 
-// settle updates the dependants of every task on the work list, which may make them ready or terminal
-// in turn, until the list is empty.
+// settle updates the dependants of every task on the work list until the list is empty.
 func (r *Run) settle() {
 	for len(r.stack) > 0 {
 		last := len(r.stack) - 1
@@ -132,7 +128,6 @@ func (r *Run) settle() {
 	}
 }
 
-// arrive counts the end of one dependency of task d.
 func (r *Run) arrive(d Index, how State) {
 	n := &r.nodes[d]
 	n.wait--
@@ -159,8 +154,7 @@ func (r *Run) arrive(d Index, how State) {
 	}
 }
 
-// judge decides about a pending task from the states of all dependencies. Revived and added tasks need
-// it, because arrive handles only changes.
+// judge is for revived and added tasks: arrive handles only changes.
 func (r *Run) judge(i Index) {
 	blocked, failed := false, false
 	for _, d := range r.Needs(i) {
@@ -183,7 +177,6 @@ func (r *Run) judge(i Index) {
 	}
 }
 
-// decide starts tasks and ends the run when none is left.
 func (r *Run) decide(buf []Decision) []Decision {
 	if r.phase != phaseActive {
 		return buf

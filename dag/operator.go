@@ -10,7 +10,6 @@ func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 	return f
 }
 
-// aboutTask reports whether the kind uses Event.Task.
 func (k EventKind) aboutTask() bool {
 	switch k {
 	case EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
@@ -22,7 +21,6 @@ func (k EventKind) aboutTask() bool {
 	return false
 }
 
-// operate applies an operator's request or a passed deadline.
 func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 	if err := r.checkRequest(ev); err != nil {
 		return buf, err
@@ -54,7 +52,6 @@ func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 	return buf, nil
 }
 
-// checkRequest refuses requests that the phase of the run excludes, and unknown tasks.
 func (r *Run) checkRequest(ev Event) error {
 	if ev.Kind >= eventCount {
 		return r.refuse(ev, RefusedInvalid, "there is no such event")
@@ -111,7 +108,6 @@ func retryHint(s State) string {
 	return ""
 }
 
-// lastFailure reports whether i is the only failed task left, under Stop.
 func (r *Run) lastFailure(i Index) bool {
 	left := r.counts[Failed]
 	if r.nodes[i].state == Failed {
@@ -120,9 +116,8 @@ func (r *Run) lastFailure(i Index) bool {
 	return r.opts.OnFailure == Stop && left == 0
 }
 
-// revive makes terminal tasks pending again, with the tasks behind them that never ran because of them
-// (upstream_failed, or skipped by the rule one_failed). It judges all of these and back. It skips a
-// seed that an earlier seed revived.
+// revive makes terminal tasks pending again, with the tasks behind them that never ran because of them. It judges all
+// of these and back.
 func (r *Run) revive(seeds, back []Index) {
 	first := len(back)
 	bring := func(i Index) {
@@ -145,7 +140,6 @@ func (r *Run) revive(seeds, back []Index) {
 	r.rejudge(back)
 }
 
-// unsettle reverts the end of a task: its dependants wait for it again.
 func (r *Run) unsettle(i Index) {
 	r.move(i, Pending)
 	r.nodes[i].flag = 0
@@ -159,7 +153,6 @@ func (r *Run) unsettle(i Index) {
 	}
 }
 
-// rejudge judges revived tasks and continues a held run.
 func (r *Run) rejudge(back []Index) {
 	for _, i := range back {
 		if r.nodes[i].state == Pending {

@@ -1,18 +1,15 @@
 package dag
 
-// order assigns each task a number larger than those of its dependencies. A growth closes no cycle if
-// its tasks fit between the numbers of their dependencies and dependants; no search is then needed.
-// Equal numbers imply nothing. It is derived, so it is not part of a snapshot.
+// order assigns each task a larger number than its dependencies have. A growth that fits between the numbers closes
+// no cycle, and needs no search. Order is derived, so it is not part of a snapshot.
 type order []int64
 
-// Numbers leave room: a million successive growths fit between two levels of the graph before a number
-// must be raised.
+// A million successive growths fit between two levels of the graph before a number must be raised.
 const (
 	levelStep  = 1 << 32
 	growthStep = 1 << 12
 )
 
-// ensureOrder numbers every task by its level, once per run.
 func (defs *definitions) ensureOrder() order {
 	if defs.order != nil {
 		return defs.order
@@ -41,7 +38,6 @@ func (defs *definitions) ensureOrder() order {
 	return defs.order
 }
 
-// number extends the order by an inserted batch, raising dependants if there is no room.
 func (defs *definitions) number(b batch) {
 	if defs.order == nil {
 		return

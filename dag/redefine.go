@@ -7,9 +7,8 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/ready"
 )
 
-// redefinition is a task added again with another definition before its start. Its dependants keep
-// waiting for it. It waits for its new dependencies, for tasks added before it, and for tasks added by
-// a splitter that it still needs.
+// redefinition is a task added again with another definition before its start. Its dependants keep waiting for it. It
+// also waits for tasks added before it, and for tasks of a splitter that it still needs.
 type redefinition struct {
 	work
 	task   Index
@@ -30,9 +29,8 @@ func (g *growth) batchOf(i Index) int {
 	return k
 }
 
-// imposed returns the dependencies of task i outside its definition: tasks added before it, and tasks
-// of splitters among needs. A task of a splitter keeps waiting for that splitter's other tasks,
-// because dependants of the splitter wait for them through it.
+// imposed returns the dependencies of task i outside its definition. A task of a splitter keeps waiting for that
+// splitter's other tasks, because dependants of the splitter wait for them through it.
 func (defs *definitions) imposed(i Index, needs []Index) []Index {
 	if defs.growth == nil {
 		return nil
@@ -50,8 +48,6 @@ func (defs *definitions) imposed(i Index, needs []Index) []Index {
 	return kept
 }
 
-// addedBefore reports whether task n was declared to run before task i in an addition or a
-// redefinition.
 func (defs *definitions) addedBefore(n, i Index) bool {
 	if slices.Contains(defs.growth.ahead[n], i) {
 		return true
@@ -63,7 +59,6 @@ func (defs *definitions) addedBefore(n, i Index) bool {
 	return slices.Contains(b.before[n-b.first], i)
 }
 
-// broughtBy returns the fan-out or the splitter of an added task; None for other tasks.
 func (defs *definitions) broughtBy(n Index) Index {
 	if of := defs.Under(n); of != None {
 		return of
@@ -71,7 +66,6 @@ func (defs *definitions) broughtBy(n Index) Index {
 	return defs.AddedBy(n)
 }
 
-// redefine replaces definitions and dependencies. The tasks become pending.
 func (r *Run) redefine(list []redefinition) {
 	g := r.ensureGrowth()
 	needs := make([][]Index, len(list))
@@ -132,8 +126,7 @@ func (r *Run) rejudgeRedefined(list []redefinition) {
 	r.settle()
 }
 
-// rebuild rebuilds the sets of ready tasks, because redefined tasks may take their place differently.
-// It scans all tasks, so only a redefinition may call it.
+// rebuild scans all tasks, so only a redefinition may call it.
 func (q *queue) rebuild() {
 	q.ready, q.gated, q.free = readySet{own: ready.NewRankSet(q.defs.graph.Len())}, readySet{}, ready.Heap{}
 	q.gating = false
@@ -161,7 +154,6 @@ func (q *queue) rebuild() {
 	}
 }
 
-// given returns the splitter's definition of a task it added, without later changes by an operator.
 func (defs *definitions) given(i, parent Index) redefinition {
 	for _, d := range slices.Backward(defs.growth.steps) {
 		if d.task == i && d.parent == parent {
@@ -183,8 +175,7 @@ func (defs *definitions) effective(i Index) redefinition {
 	return d
 }
 
-// does reports whether two definitions have the same work; same reports whether they also have the
-// same timing.
+// does compares the work of two definitions; same also compares their timing.
 func (d *redefinition) does(o *redefinition) bool {
 	return d.attr == o.attr && bytes.Equal(d.payload, o.payload) && bytes.Equal(d.args, o.args)
 }

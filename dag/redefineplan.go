@@ -37,9 +37,8 @@ func (p *growthPlan) redefine(at Index, a *Addition) {
 	p.redefined = append(p.redefined, d)
 }
 
-// repeated reports whether a definition is already in force. A task returned again by its splitter is
-// compared with the splitter's earlier definition. It is left alone if both do the same and it has
-// started.
+// repeated reports whether a definition is already in force. A started task returned again by its splitter is left
+// alone if it has the splitter's earlier definition.
 func (p *growthPlan) repeated(d *redefinition) bool {
 	if d.parent == None {
 		now := p.run.effective(d.task)
@@ -52,7 +51,6 @@ func (p *growthPlan) repeated(d *redefinition) bool {
 	return d.same(&last)
 }
 
-// fixed returns the reason why a task cannot be redefined; nil if it can.
 func (p *growthPlan) fixed(d *redefinition) *Fault {
 	switch state := p.run.nodes[d.task].state; {
 	case state > Ready:
@@ -65,13 +63,11 @@ func (p *growthPlan) fixed(d *redefinition) *Fault {
 	return nil
 }
 
-// continues reports whether a task has started and waits for tasks that it added.
 func (p *growthPlan) continues(i Index) bool {
 	return slices.ContainsFunc(p.run.Needs(i), func(n Index) bool { return p.run.AddedBy(n) == i })
 }
 
-// checkFamilies requires that tasks of a limited fan-out share their priority and their gated and
-// unmetered attributes.
+// checkFamilies: tasks of a limited fan-out share their priority and their gated and unmetered attributes.
 func (p *growthPlan) checkFamilies(g *Growth) {
 	if len(p.redefined) == 0 {
 		return
@@ -98,8 +94,7 @@ func (p *growthPlan) checkFamilies(g *Growth) {
 	}
 }
 
-// replan adds the dependencies of redefined tasks to the future edges. It returns the tasks where a
-// cycle may begin.
+// replan returns the tasks where a cycle may begin.
 func (p *growthPlan) replan(after map[Index][]Index) []Index {
 	starts := make([]Index, 0, len(p.redefined))
 	for k := range p.redefined {

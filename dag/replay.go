@@ -2,7 +2,6 @@ package dag
 
 import "slices"
 
-// build creates the new run with the tasks of prior's growth that are taken along.
 func (s *resumption) build() {
 	s.run = NewRun(s.next, s.opts)
 	s.run.inheritFanOuts(s.prior)
@@ -43,7 +42,6 @@ func (s *resumption) replay(b batch) bool {
 	return true
 }
 
-// replayed is one growth of the earlier run being moved to the new one.
 type replayed struct {
 	s       *resumption
 	batch   batch
@@ -51,7 +49,6 @@ type replayed struct {
 	planned *growthPlan
 }
 
-// take takes all tasks except those declared by the new graph.
 func (r *replayed) take() {
 	for k := range r.batch.needs {
 		i := r.batch.first + Index(k)
@@ -61,7 +58,6 @@ func (r *replayed) take() {
 	}
 }
 
-// lose removes a task from the new run for good.
 func (r *replayed) lose(i Index) {
 	if r.parts[i] {
 		delete(r.parts, i)
@@ -69,7 +65,6 @@ func (r *replayed) lose(i Index) {
 	}
 }
 
-// dropUnfit removes tasks with a missing dependency or dependant, repeatedly.
 func (r *replayed) dropUnfit() {
 	var queue []Index
 	naming := map[Index][]Index{}
@@ -100,9 +95,8 @@ func (r *replayed) fits(i Index) bool {
 	return !slices.ContainsFunc(slices.Concat(r.batch.needs[k], r.batch.before[k]), func(d Index) bool { return r.name(d) == "" })
 }
 
-// dropCircular removes from every cycle the tasks added before a part of a splitter that is executed
-// again; the splitter in place of its part may close a cycle. If a changed graph leaves no such task,
-// the whole growth is dropped.
+// dropCircular removes from every cycle the tasks added before a part of a splitter that is executed again. Without
+// such a task the whole growth is dropped.
 func (r *replayed) dropCircular() {
 	before := len(r.parts)
 	for _, f := range r.planned.faults {
@@ -121,8 +115,7 @@ func (r *replayed) dropCircular() {
 	}
 }
 
-// name returns the new name of a task of the earlier run: its id, or the splitter's id for a part that
-// a splitter adds again. It is empty if the task is gone.
+// name returns the task's id, or the splitter's for a part that it adds again. It is empty if the task is gone.
 func (r *replayed) name(i Index) string {
 	for {
 		id := r.s.prior.ID(i)
@@ -135,8 +128,7 @@ func (r *replayed) name(i Index) string {
 	}
 }
 
-// splitterAgain returns the splitter of a task of prior if it is executed again, or the task's
-// fan-out.
+// splitterAgain returns the splitter of a task if it is executed again, or the task's fan-out.
 func (s *resumption) splitterAgain(i Index) Index {
 	if int(i) < s.prior.graph.Len() {
 		return None

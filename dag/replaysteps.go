@@ -2,8 +2,7 @@ package dag
 
 import "slices"
 
-// redefine repeats the redefinitions that followed that many batches of prior. It drops a redefinition
-// of a task that the new graph defines differently, because that definition is newer.
+// redefine drops a redefinition of a task that the new graph defines differently: that definition is newer.
 func (s *resumption) redefine(after int) {
 	steps := s.prior.growth.steps
 	from, _ := slices.BinarySearchFunc(steps, after, func(d redefinition, after int) int { return d.after - after })
@@ -17,8 +16,7 @@ func (s *resumption) redefine(after int) {
 	}
 }
 
-// redefineTasks repeats redefinitions of different tasks by one author: all at once or, if that fails,
-// each that is valid on its own.
+// redefineTasks repeats redefinitions all at once or, if that fails, each that is valid on its own.
 func (s *resumption) redefineTasks(steps []redefinition) {
 	g, parent := &Growth{}, None
 	for k := range steps {
@@ -58,14 +56,12 @@ func (s *resumption) redefineTasks(steps []redefinition) {
 	}
 }
 
-// loseDefinition records a task whose redefinition is dropped.
 func (s *resumption) loseDefinition(i Index) {
 	if id := s.prior.ID(i); !slices.Contains(s.lost, id) {
 		s.lost = append(s.lost, id)
 	}
 }
 
-// addition returns a redefinition as a declaration in the new run; false if one of its tasks is gone.
 func (s *resumption) addition(d *redefinition) (Addition, bool) {
 	needs, all := s.names(d.needs)
 	before, every := s.names(d.before)
@@ -78,8 +74,7 @@ func (s *resumption) addition(d *redefinition) (Addition, bool) {
 	}, all && every
 }
 
-// names returns the new names of tasks of the earlier run: their ids, or those of the splitters that
-// add them again. It returns false if one is gone.
+// names returns false if a task is gone.
 func (s *resumption) names(row []Index) ([]string, bool) {
 	ids := make([]string, 0, len(row))
 	for _, i := range row {

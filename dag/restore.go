@@ -14,9 +14,8 @@ import (
 // ErrOtherGraph is returned by [Restore] for a snapshot of another graph.
 var ErrOtherGraph = errors.New("dag: the snapshot was made of another graph; restore it with the graph it was started with")
 
-// Restore is the inverse of [Run.Snapshot]: the returned run responds to all later events like the
-// original. g must be the graph of the original run. Damaged bytes return an error that wraps
-// [ErrCorrupt] or [ErrVersion].
+// Restore is the inverse of [Run.Snapshot] for the same graph. Damaged bytes return an error that wraps [ErrCorrupt]
+// or [ErrVersion].
 func Restore(g *Graph, snapshot []byte) (*Run, error) {
 	in, err := wire.Unseal(snapshot, snapshotMagic)
 	if err != nil {
@@ -99,7 +98,7 @@ func (r *Run) readGrowth(in *wire.Reader, redefined bool) {
 	}
 }
 
-// readBatch repeats a growth. It returns the payloads' numbers, because the payloads follow later.
+// The payloads follow later, so readBatch returns their numbers.
 func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 	first := Index(len(r.nodes))
 	b := batch{parent: Index(in.Count(int(first), "splitter")) - 1, first: first}
@@ -144,7 +143,6 @@ func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 	return payloads, args
 }
 
-// row is the inverse of appendRow; members are below limit.
 func row(r *wire.Reader, limit int) []Index {
 	n := r.Count(min(r.Left(), limit), "dependencies")
 	row := make([]Index, 0, n)
@@ -156,8 +154,7 @@ func row(r *wire.Reader, limit int) []Index {
 	return row
 }
 
-// tangled reports whether the graph with its growth has a cycle. Intact snapshots have none, so this
-// guards against hostile ones.
+// tangled guards against hostile snapshots with a cycle.
 func (defs *definitions) tangled() bool {
 	wait := make([]int, defs.Len())
 	var queue []Index
@@ -218,7 +215,6 @@ func (s *states) readStates(in *wire.Reader) {
 	}
 }
 
-// resetCounts clears the counts of fan-outs and chains.
 func (q *queue) resetCounts() {
 	//workflowcheck:ignore each is reset by itself
 	for _, f := range q.fanOuts {
@@ -227,7 +223,6 @@ func (q *queue) resetCounts() {
 	q.chains.reset()
 }
 
-// count adds a task of a restored run.
 func (q *queue) count(i Index) {
 	n := &q.states.nodes[i]
 	if isAdmitted(*n) {
@@ -283,7 +278,6 @@ func (r *Run) consistent() error {
 	return nil
 }
 
-// overdue reports whether a pending task should already have been decided.
 func (r *Run) overdue(i Index, n *node) bool {
 	if n.wait == 0 {
 		return true

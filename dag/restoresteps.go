@@ -7,13 +7,11 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// replayedSteps are the redefinitions read from a snapshot, with the numbers of their payloads.
 type replayedSteps struct {
 	list           []redefinition // not applied yet
 	payloads, args []uint64
 }
 
-// readSteps is the inverse of appendSteps. carryOut checks the tasks.
 func readSteps(in *wire.Reader) replayedSteps {
 	var s replayedSteps
 	n, after := in.Count(in.Left(), "redefinitions"), 0
@@ -34,7 +32,6 @@ func readSteps(in *wire.Reader) replayedSteps {
 	return s
 }
 
-// carryOut applies the redefinitions that followed that many batches, in a run being restored.
 func (s *replayedSteps) carryOut(r *Run, in *wire.Reader, after int) {
 	for len(s.list) > 0 && s.list[0].after == after && in.Err() == nil {
 		n, seen := 0, map[Index]bool{}
@@ -50,7 +47,6 @@ func (s *replayedSteps) carryOut(r *Run, in *wire.Reader, after int) {
 	}
 }
 
-// redefinable reports whether a redefinition in a snapshot is possible.
 func (defs *definitions) redefinable(d *redefinition) bool {
 	most := Index(defs.Len())
 	for _, i := range slices.Concat(d.needs, d.before) {

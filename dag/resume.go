@@ -9,16 +9,13 @@ import (
 
 // ResumeRequest selects the tasks of an earlier run to execute again.
 type ResumeRequest struct {
-	// Run is the id of the earlier run. It becomes the origin of imported tasks, unless the earlier
-	// run had imported them itself.
+	// Id of the earlier run: the origin of imported tasks, unless it had imported them itself.
 	Run string
 	// From names tasks to execute again with all their descendants.
 	From []string
-	// Also names tasks to execute again without their descendants, for callers that miss the result of
-	// an imported task.
+	// Tasks to execute again without their descendants, because the caller misses their results.
 	Also []string
-	// AcceptDiff allows a graph other than the earlier run's. Added and changed tasks are then
-	// executed with their descendants.
+	// AcceptDiff allows another graph. Added and changed tasks are then executed with their descendants.
 	AcceptDiff bool
 }
 
@@ -33,20 +30,15 @@ type Import struct {
 type ResumePlan struct {
 	Imported []Import
 	Executed []Index
-	// Dropped lists ids of tasks that an operator or a splitter had added and that do not fit the new
-	// run: a dependency is gone, or their order cannot be kept. No splitter adds them again.
+	// Dropped lists ids of added tasks that do not fit the new run: a dependency is gone, or their order cannot be kept.
 	Dropped []string
 	Diff    Diff
 }
 
-// Resume prepares a run of next that imports succeeded and skipped tasks from prior and executes the
-// others: failed, blocked, canceled or never run, requested, and, if AcceptDiff, changed tasks with
-// their descendants. Tasks added to prior at run time are taken along, except those of a splitter that
-// is executed again and adds its own. An added task that names such a part names its splitter instead,
-// so it waits for all tasks of the splitter. [ResumePlan.Dropped] lists added tasks that do not fit.
-// prior is not changed; the caller ensures that it is over. Nothing starts before EventStart.
-//
-// The error is a [*DiffError], or a [*Refusal] for a task that does not exist.
+// Resume prepares a run of next that imports succeeded and skipped tasks from prior and executes the others. Tasks
+// added at run time are taken along, except those of a splitter that is executed again. A task that names such a part
+// waits for all tasks of the splitter. [ResumePlan.Dropped] lists added tasks that do not fit. The caller ensures
+// that prior is over. Nothing starts before EventStart.
 func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *ResumePlan, error) {
 	diff := graph.Compare(prior.graph, next)
 	if !diff.Empty() && !req.AcceptDiff {
@@ -74,18 +66,16 @@ func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *Re
 }
 
 type resumption struct {
-	prior *Run
-	next  *Graph
-	opts  Options
-	req   ResumeRequest
-	drop  map[int]bool // batches of prior's growth to drop
-	batch map[int]int  // batch of the new run's growth → batch of prior's
-	lost  []string
-	// changed marks the tasks that next defines differently from prior's graph.
+	prior   *Run
+	next    *Graph
+	opts    Options
+	req     ResumeRequest
+	drop    map[int]bool // batches of prior's growth to drop
+	batch   map[int]int  // batch of the new run's growth → batch of prior's
+	lost    []string
 	changed map[string]bool
-	// chosen holds the tasks selected for execution in any build, descendants those selected with
-	// their descendants. Both keep a selection when the part of a splitter that caused it is dropped,
-	// because the tasks' own parts are dropped too.
+	// chosen holds the tasks selected in any build, descendants those selected with their descendants. Both keep a
+	// selection when the part of a splitter that caused it is dropped.
 	chosen, descendants map[string]bool
 
 	run  *Run
@@ -138,7 +128,6 @@ func (s *resumption) choose(diff Diff) error {
 	return nil
 }
 
-// withSources adds the tasks that added tasks of a changed fan-out; they add them again.
 func (s *resumption) withSources(changed []string) {
 	if s.prior.growth == nil || len(changed) == 0 {
 		return
@@ -157,8 +146,7 @@ func (s *resumption) withSources(changed []string) {
 	}
 }
 
-// withUntriggered adds one_failed tasks that were skipped by their rule and depend on an executed
-// task, which may fail.
+// A one_failed task that was skipped by its rule may run, since its executed dependency may fail.
 func (s *resumption) withUntriggered() {
 	var queue []Index
 	for n, execute := range s.exec {
@@ -179,8 +167,7 @@ func (s *resumption) withUntriggered() {
 	}
 }
 
-// find returns a named task. It returns None without an error for an added task that is not taken
-// along: if its splitter adds it again, it is executed anyway.
+// find returns None without an error for an added task that its splitter adds again.
 func (s *resumption) find(id string) (Index, error) {
 	if i, ok := s.run.Lookup(id); ok {
 		return i, nil
@@ -203,8 +190,7 @@ func (s *resumption) withDescendants(queue []Index) {
 	}
 }
 
-// dropSplits marks the batches whose splitter is executed again; true if there are any and the run
-// must be built without them.
+// dropSplits reports whether the run must be built without some batches.
 func (s *resumption) dropSplits() bool {
 	found := false
 	if s.run.growth == nil {
@@ -219,7 +205,6 @@ func (s *resumption) dropSplits() bool {
 	return found
 }
 
-// adopt sets imported tasks to their earlier states.
 func (s *resumption) adopt() *ResumePlan {
 	plan := &ResumePlan{}
 	for n, execute := range s.exec {

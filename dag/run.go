@@ -2,13 +2,12 @@ package dag
 
 // Options configure one run. The zero value is usable: no limit, Continue, no hold.
 type Options struct {
-	// Concurrency is the maximum number of metered tasks in flight; 0 or less means no limit. The same number
-	// of gated tasks may wait for their place in addition, and [MaxCrowded] for resources of others.
+	// Maximum number of metered tasks in flight; 0 means no limit. As many gated tasks may wait for their place in
+	// addition, and [MaxCrowded] for resources of others.
 	Concurrency int
 	// OnFailure is the effect of a failure on independent branches.
 	OnFailure FailurePolicy
-	// FanOuts are limits for the tasks named "<name>.…": the maximum running at a time, including
-	// those at their gates. Such tasks share their priority and their gated and unmetered attributes.
+	// Limits of the running tasks named "<name>.…", including those at their gates. Such tasks share their attributes.
 	FanOuts map[string]int
 	// Chains are limits for the items of fan-outs, by the name of the first fan-out.
 	Chains map[string]Chain
@@ -16,24 +15,21 @@ type Options struct {
 	Hold bool
 }
 
-// Run is one execution of a graph, created by [NewRun], [Restore] or [Resume]. [Run.Next] feeds it. It
-// is not safe for concurrent use.
+// Run is one execution of a graph, from [NewRun], [Restore] or [Resume]. It is not safe for concurrent use.
 type Run struct {
 	definitions
 	states
 	queue
 	lifecycle
 	opts Options
-	// swept: a sweep left nothing to cancel. It only saves repeated scans, so it is not part of a
-	// snapshot.
+	// swept only saves repeated scans, so it is not part of a snapshot.
 	swept bool
 
 	stack     []Index // work list of settle: tasks just become terminal
 	redefined []Index
 }
 
-// node is the state of one task, kept to eight bytes so that visiting a dependant costs one cache
-// line.
+// node has eight bytes, so that visiting a dependant costs one cache line.
 type node struct {
 	wait  int32 // dependencies that are not terminal
 	state State
@@ -46,19 +42,15 @@ type flag uint8
 const (
 	// flagCanceling: running, and DecisionCancel was returned.
 	flagCanceling flag = 1 << iota
-	// flagSwept: canceled by the policy Stop of the run or of a chain, not by an operator. It is revived when the failure is
-	// removed.
+	// flagSwept: canceled by the policy Stop, not by an operator. It is revived when the failure is removed.
 	flagSwept
-	// flagGate: running, without a place, because it is gated or has yielded it. With flagAdmitted in addition it waits only for a
-	// place.
+	// flagGate: running without a place. With flagAdmitted it waits only for a place.
 	flagGate
 	flagAdmitted
 	// flagCrowded: with flagGate; it waits for resources of others, or has yielded its place.
 	flagCrowded
-	// flagUntriggered: skipped by the rule one_failed without a failed dependency. It is revived with
-	// any dependency.
+	// flagUntriggered: skipped by the rule one_failed. It is revived with any dependency.
 	flagUntriggered
-	// flagParked: ready, and parked because its fan-out or the chain of its item has reached its limit.
 	flagParked
 )
 
@@ -71,8 +63,7 @@ func NewRun(g *Graph, opts Options) *Run {
 	return r
 }
 
-// Options returns the options in force; Concurrency may have changed. [Run.FanOuts] returns the limits
-// of fan-outs in force.
+// Options returns the options in force; see [Run.FanOuts] for the limits of fan-outs.
 func (r *Run) Options() Options { return r.opts }
 
 // Outcome returns the outcome of the run; NoOutcome before its end.

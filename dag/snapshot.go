@@ -7,7 +7,6 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// attrUnder marks in a snapshot that the number of the fan-out follows.
 const attrUnder = graph.AttrMax + 1
 
 // snapshotMagic begins every snapshot; its last byte is the version.
@@ -26,9 +25,8 @@ const (
 	codeCount         = uint8(stateCount) + 7
 )
 
-// Snapshot encodes the state of the run without its graph, which is the same for the whole run. Tasks
-// take half a byte each, added tasks their definition, imported ones their origin in run-length
-// encoding. [Restore] is the inverse.
+// Snapshot encodes the state of the run without its graph. Tasks take half a byte each, added tasks their definition,
+// imported ones their origin in run-length encoding. [Restore] is the inverse.
 //
 //	magic, hash of the graph, options, phase, pause, way of ending
 //	limits of fan-outs, if the options announce any
@@ -85,7 +83,6 @@ func (n node) code() uint8 {
 	return uint8(n.state)
 }
 
-// appendTo encodes the batches with interned payloads; g may be nil.
 func (g *growth) appendTo(buf []byte) []byte {
 	if g == nil {
 		return binary.AppendUvarint(buf, 0)

@@ -2,14 +2,11 @@ package dag
 
 import "github.com/roundsman/roundsman/dag/internal/ready"
 
-// readySet holds the ready tasks of one kind, ordered by priority, then by declaration.
 type readySet struct {
 	own   ready.RankSet // tasks of the graph, by rank
 	added ready.Heap    // tasks of the growth
 }
 
-// queue orders the ready and the admitted tasks. A task is parked if its fan-out or its chain has reached its
-// limit.
 type queue struct {
 	defs   *definitions
 	states *states
@@ -27,7 +24,6 @@ func newQueue(defs *definitions, states *states) queue {
 	return queue{defs: defs, states: states, ready: readySet{own: ready.NewRankSet(defs.graph.Len())}}
 }
 
-// setOf returns the set for ready metered tasks with these attributes.
 func (q *queue) setOf(a attr) *readySet {
 	if a.Gated() {
 		return &q.gated
@@ -35,7 +31,6 @@ func (q *queue) setOf(a attr) *readySet {
 	return &q.ready
 }
 
-// enqueue makes a newly ready task available to decide.
 func (q *queue) enqueue(i Index, a attr) {
 	if a.Unmetered() {
 		q.free.Push(ready.Key{Priority: q.defs.Priority(i), Task: i})
@@ -52,7 +47,6 @@ func (q *queue) enqueue(i Index, a attr) {
 	set.added.Push(ready.Key{Priority: q.defs.Priority(i), Task: i})
 }
 
-// requeue follows a task's change of state.
 func (q *queue) requeue(i Index, n *node, from, to State) {
 	if from == Ready && !n.attr.Unmetered() && q.defs.ranked(i) {
 		q.setOf(n.attr).own.Remove(q.defs.rankOf(i))
@@ -77,7 +71,6 @@ func (r *Run) startFree(buf []Decision) []Decision {
 	return buf
 }
 
-// popFree takes the first unmetered task; None if there is none.
 func (q *queue) popFree() Index {
 	for q.free.Len() > 0 {
 		k, ok := ready.Peek(&q.free, q.states.nodes, isReady)
@@ -96,8 +89,7 @@ func (q *queue) popFree() Index {
 // MaxCrowded is the maximum number of gated tasks that wait for resources of others.
 const MaxCrowded = 1000
 
-// startGated starts gated tasks without a place. Their number is limited to the concurrency, because
-// they hold resources that other runs need. Crowded ones hold nothing.
+// Gated tasks hold resources that other runs need, so their number is limited to the concurrency.
 func (r *Run) startGated(buf []Decision) []Decision {
 	for limit := r.opts.Concurrency; (limit <= 0 || r.gates < limit) && r.crowded < MaxCrowded; {
 		i := r.pop(&r.gated)
@@ -111,7 +103,6 @@ func (r *Run) startGated(buf []Decision) []Decision {
 	return buf
 }
 
-// fillPlaces gives the free places to admitted and to ready tasks.
 func (r *Run) fillPlaces(buf []Decision) []Decision {
 	for limit := r.opts.Concurrency; limit <= 0 || r.flight < limit; {
 		if r.admitted.Len() > 0 {
@@ -131,7 +122,6 @@ func (r *Run) fillPlaces(buf []Decision) []Decision {
 	return buf
 }
 
-// admit queues a gated task for the next place, removes it from the queue, or lets it wait for others.
 func (r *Run) admit(i Index, kind EventKind) {
 	n := r.nodes[i]
 	if kind == EventAdmit {
@@ -155,8 +145,7 @@ func (q *queue) enqueueAdmitted(i Index) {
 	q.admitted.Push(ready.Key{Priority: q.defs.Priority(i), Task: i})
 }
 
-// nextAdmitted takes the admitted task for the next place. It returns None if a ready task has a
-// higher priority.
+// nextAdmitted returns None if a ready task has a higher priority.
 func (q *queue) nextAdmitted() Index {
 	k, ok := ready.Peek(&q.admitted, q.states.nodes, isAdmitted)
 	if !ok {
@@ -172,8 +161,7 @@ func (q *queue) nextAdmitted() Index {
 	return k.Task
 }
 
-// first returns the first task of the set. The graph's own tasks precede added ones of the same
-// priority, because they were declared first.
+// first: the graph's own tasks precede added ones of the same priority.
 func (q *queue) first(set *readySet) (ready.Key, bool) {
 	best, ok := ready.Key{}, false
 	if i := q.firstOwn(set); i != None {
@@ -191,8 +179,7 @@ func (q *queue) firstOwn(set *readySet) Index {
 	return q.defs.graph.AtRank(set.own.Least())
 }
 
-// pop takes the first task of the set; None if it is empty. The caller moves the task to Running,
-// which removes a task of the graph from the set.
+// The caller of pop moves the task to Running, which removes a task of the graph from the set.
 func (q *queue) pop(set *readySet) Index {
 	if q.limited() {
 		q.parkFirst(set)
@@ -204,7 +191,6 @@ func (q *queue) pop(set *readySet) Index {
 	return q.defs.graph.AtRank(set.own.Least())
 }
 
-// popEither is pop for a set that may hold added tasks.
 func (q *queue) popEither(set *readySet) Index {
 	k, ok := q.first(set)
 	if !ok {

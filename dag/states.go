@@ -2,7 +2,6 @@ package dag
 
 import "github.com/roundsman/roundsman/dag/internal/origin"
 
-// states holds the state of every task and counts them.
 type states struct {
 	nodes   []node
 	counts  [stateCount]int
@@ -25,7 +24,6 @@ func newStates(g *Graph) states {
 	return s
 }
 
-// occupy counts a running task in its place n times.
 func (s *states) occupy(t node, n int) {
 	switch {
 	case t.attr.Unmetered():
@@ -38,7 +36,6 @@ func (s *states) occupy(t node, n int) {
 	}
 }
 
-// set changes the state of a task. It returns the former one.
 func (s *states) set(i Index, to State) (from State) {
 	n := &s.nodes[i]
 	from, n.state = n.state, to
@@ -53,7 +50,6 @@ func (s *states) set(i Index, to State) (from State) {
 	return from
 }
 
-// mark changes the flags of a running task.
 func (s *states) mark(i Index, to flag) {
 	n := &s.nodes[i]
 	s.occupy(*n, -1)
@@ -61,7 +57,6 @@ func (s *states) mark(i Index, to flag) {
 	s.occupy(*n, +1)
 }
 
-// askCancel marks a running task as canceling; false if it was already.
 func (s *states) askCancel(i Index) bool {
 	f := s.nodes[i].flag
 	if f&flagCanceling != 0 {
@@ -71,7 +66,6 @@ func (s *states) askCancel(i Index) bool {
 	return true
 }
 
-// add appends pending tasks.
 func (s *states) add(tasks []addedTask) {
 	for k := range tasks {
 		s.nodes = append(s.nodes, node{attr: tasks[k].attr})
@@ -80,7 +74,6 @@ func (s *states) add(tasks []addedTask) {
 	s.origins.Extend(len(tasks))
 }
 
-// recount counts all tasks and clears their numbers of dependencies.
 func (s *states) recount() {
 	s.counts = [stateCount]int{}
 	for i := range s.nodes {
@@ -93,13 +86,11 @@ func (s *states) recount() {
 	}
 }
 
-// stopped returns the tasks canceled by the policy Stop. Without a failure they may run again.
 func (s *states) stopped() []Index {
 	return s.inStates(func(n *node) bool { return n.flag&flagSwept != 0 })
 }
 
-// inStates returns tasks in declaration order. It scans all tasks, so only operators' requests may
-// call it.
+// inStates scans all tasks, so only operators' requests may call it.
 func (s *states) inStates(want func(*node) bool) []Index {
 	var found []Index
 	for i := range s.nodes {
@@ -137,8 +128,7 @@ func (s *states) Gated(i Index) bool { return s.nodes[i].attr.Gated() }
 // Admitted reports whether the gated task i was admitted and still waits for its place.
 func (s *states) Admitted(i Index) bool { return isAdmitted(s.nodes[i]) }
 
-// Transitions returns the state changes of the last accepted event in their order. The next event
-// reuses the slice.
+// Transitions returns the state changes of the last accepted event. The next event reuses the slice.
 func (s *states) Transitions() []Transition { return s.moves }
 
 // Rule returns the trigger rule of i.

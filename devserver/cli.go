@@ -18,8 +18,7 @@ const (
 	exitUsage  = 2
 )
 
-// Main is the whole binary: it serves until SIGINT or SIGTERM and returns the
-// exit code. A second signal during a slow stop ends the process at once.
+// Main serves until SIGINT or SIGTERM and returns the exit code. A second signal during a slow stop ends the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -27,8 +26,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return Run(ctx, args, stdin, stdout, stderr)
 }
 
-// Run serves until ctx ends and returns the exit code. Standard output carries
-// one ready line and nothing else.
+// Run serves until ctx ends and returns the exit code. Standard output carries one ready line and nothing else.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	f, err := parseFlags(args)
 	switch {
@@ -53,7 +51,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// serve runs a server until ctx ends. A stop during the start is a clean end, too.
+// A stop during the start is a clean end, too.
 func serve(ctx context.Context, o Options, stdout io.Writer) error {
 	s, err := Start(ctx, o)
 	switch {
@@ -72,8 +70,7 @@ func serve(ctx context.Context, o Options, stdout io.Writer) error {
 	return errors.Join(err, s.Stop())
 }
 
-// untilEOF ends the returned context when r does. A parent that holds the other
-// end of the pipe takes its server with it, even if the parent is killed.
+// untilEOF: a parent that holds the other end of the pipe takes its server with it, even if the parent is killed.
 func untilEOF(ctx context.Context, r io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

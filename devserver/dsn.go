@@ -11,11 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// defaultDatabase is used when the DSN names none.
 const defaultDatabase = "roundsman"
 
-// dsn is a PostgreSQL connection string in one of its two forms: a URL
-// (postgres://…) or key=value pairs.
 type dsn struct {
 	text           string
 	host, database string
@@ -23,7 +20,6 @@ type dsn struct {
 	user           string
 }
 
-// parseDSN checks the string. No error of it repeats a password.
 func parseDSN(text string) (dsn, error) {
 	cfg, err := pgx.ParseConfig(text)
 	if err != nil {
@@ -37,8 +33,7 @@ func parseDSN(text string) (dsn, error) {
 	return d, nil
 }
 
-// connString is the DSN for another database of the same server, with defaults for missing settings: a timeout of
-// connection attempts, and a name by which an operator recognises the connection in pg_stat_activity.
+// connString adds a timeout of connection attempts, and a name by which an operator recognises the connection.
 func (d dsn) connString(database string) string {
 	extra := map[string]string{"dbname": database}
 	if !strings.Contains(d.text, "connect_timeout") {
@@ -71,12 +66,10 @@ func (d dsn) asURL() (*url.URL, bool) {
 	return u, err == nil
 }
 
-// quoteValue writes a value of a key=value pair.
 func quoteValue(value string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
 }
 
-// redacted names the database for people: no password, no options.
 func (d dsn) redacted(database string) string {
 	u := url.URL{
 		Scheme: "postgres",
@@ -87,7 +80,6 @@ func (d dsn) redacted(database string) string {
 	return u.String()
 }
 
-// applicationName names the process and host of a connection.
 func applicationName() string {
 	host, err := os.Hostname()
 	if err != nil {

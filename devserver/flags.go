@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// usage is the help text.
 const usage = `roundsman-devserver runs a Temporal server and its Web UI on 127.0.0.1.
 
 Usage: roundsman-devserver [flags]
@@ -32,13 +31,12 @@ Once the server can be used it prints one line of JSON on standard output:
 Exit codes: 0 stopped on request, 1 failed, 2 wrong usage.
 `
 
-// flags is a parsed command line.
 type flags struct {
 	options                           Options
 	headless, version, exitOnStdinEOF bool
 }
 
-// parseFlags returns flag.ErrHelp for a request for help, and otherwise every fault of the options at once.
+// parseFlags returns every fault of the options at once.
 func parseFlags(args []string) (flags, error) {
 	var f flags
 	set := flag.NewFlagSet("roundsman-devserver", flag.ContinueOnError)

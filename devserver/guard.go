@@ -11,13 +11,11 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// guardKey is the key of the advisory lock ("roundsmn"). Such locks live in one
-// database, so servers on different databases do not meet.
+// guardKey is the key of the advisory lock ("roundsmn"), which is per database.
 const guardKey = int64(0x726f756e64736d6e)
 
-// guard keeps a second server away from the same PostgreSQL database. Two
-// one-node clusters would take each other's shards for ever. It is a lock of a
-// session of its own: PostgreSQL frees it when the process or its host dies.
+// guard keeps a second server away from the same PostgreSQL database: they would take each other's shards for ever.
+// PostgreSQL frees its session's lock when the process or its host dies.
 type guard struct {
 	dsn    dsn
 	logger log.Logger
@@ -71,7 +69,6 @@ func lockSession(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// guardHolder describes the holder of the lock as PostgreSQL lists it.
 func guardHolder(ctx context.Context, conn *pgx.Conn) string {
 	const query = `SELECT coalesce(nullif(a.application_name, ''), 'backend ' || a.pid)
 		FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -85,8 +82,7 @@ func guardHolder(ctx context.Context, conn *pgx.Conn) string {
 	return holder
 }
 
-// watch notices when the session ends (a restart of PostgreSQL, a broken
-// network) and locks again; it gives up only when somebody else was faster.
+// watch locks again when the session ends (a restart of PostgreSQL, a broken network), unless another was faster.
 func (g *guard) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.cancel, g.done = cancel, make(chan struct{})
@@ -108,7 +104,6 @@ func (g *guard) watch() {
 	}()
 }
 
-// reacquire tries until the database answers again.
 func (g *guard) reacquire(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -125,7 +120,6 @@ func (g *guard) reacquire(ctx context.Context) error {
 	}
 }
 
-// release ends the session and with it the lock.
 func (g *guard) release() error {
 	if g.cancel != nil {
 		g.cancel()

@@ -17,19 +17,13 @@ import (
 )
 
 const (
-	// healthBudget bounds the wait for a healthy server. A new namespace is
-	// usable in well under a second; new search attributes in an old namespace
-	// take until the server's next refresh, some ten seconds.
-	healthBudget = 60 * time.Second
-	// healthPoll is the interval between two attempts.
-	healthPoll = 20 * time.Millisecond
-	// healthCall bounds one attempt.
-	healthCall = 5 * time.Second
-	// frontendService is the name the frontend reports its health under.
+	// healthBudget: new search attributes in an old namespace take some ten seconds, until the server's next refresh.
+	healthBudget    = 60 * time.Second
+	healthPoll      = 20 * time.Millisecond
+	healthCall      = 5 * time.Second
 	frontendService = "temporal.api.workflowservice.v1.WorkflowService"
 )
 
-// checker tries a starting server over gRPC and HTTP, as its clients will.
 type checker struct {
 	conn      *grpc.ClientConn
 	http      *http.Client
@@ -38,8 +32,6 @@ type checker struct {
 	uiURL string
 }
 
-// awaitHealthy returns when the frontend serves, the namespace and its search
-// attributes are usable and the Web UI answers.
 func awaitHealthy(ctx context.Context, p ports, namespace, uiURL string) error {
 	conn, err := grpc.NewClient(hostPort(p.frontend), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -59,13 +51,10 @@ func awaitHealthy(ctx context.Context, p ports, namespace, uiURL string) error {
 	return nil
 }
 
-// permanentError is one that waiting does not repair.
 type permanentError struct{ error }
 
 func (e permanentError) Unwrap() error { return e.error }
 
-// retry repeats check until it succeeds, fails for good or ctx ends, and
-// reports the last error.
 func retry(ctx context.Context, check func(context.Context) error) error {
 	tick := time.NewTicker(healthPoll)
 	defer tick.Stop()
@@ -105,8 +94,7 @@ func (c checker) namespaceUsable(ctx context.Context) error {
 	return nil
 }
 
-// addSearchAttributes adds those that the namespace lacks: it may have been
-// made by another server, or before an attribute existed.
+// addSearchAttributes adds those that the namespace lacks: another server may have made it.
 func (c checker) addSearchAttributes(ctx context.Context) error {
 	operator := operatorservice.NewOperatorServiceClient(c.conn)
 	resp, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: c.namespace})
@@ -139,8 +127,7 @@ func (c checker) addSearchAttributes(ctx context.Context) error {
 	return nil
 }
 
-// searchAttributesUsable runs a query with each of them: listing them is not
-// enough, the query engine learns of them later.
+// Listing the attributes is not enough: the query engine has them later.
 func (c checker) searchAttributesUsable(ctx context.Context) error {
 	for name := range searchAttributes() {
 		_, err := workflowservice.NewWorkflowServiceClient(c.conn).

@@ -15,19 +15,15 @@ import (
 const (
 	// lockWait bounds the wait of a new server for the lock: a predecessor that is stopping may need stopGrace.
 	lockWait = stopGrace + 2*time.Second
-	// lockPoll is the interval of the attempts within lockWait.
 	lockPoll = 50 * time.Millisecond
 )
 
-// errLocked is returned when another live process holds the lock.
 var errLocked = errors.New("already in use")
 
-// fileLock is an advisory lock on a file next to the database. The kernel
-// releases it with the process, so a kill -9 leaves nothing to clean up, and
-// the file itself stays: removing it would let two waiters lock two inodes.
+// fileLock is an advisory lock on a file next to the database. The kernel releases it with the process. The file
+// itself stays: removing it would let two waiters lock two inodes.
 type fileLock struct{ file *os.File }
 
-// acquireLock takes the lock, waiting up to lockWait for its present holder.
 func acquireLock(ctx context.Context, path string) (*fileLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -72,7 +68,6 @@ func (l *fileLock) writeHolder() error {
 	return nil
 }
 
-// readHolder returns the pid written by the holder, or "" when unknown.
 func readHolder(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {
@@ -93,8 +88,7 @@ func describeHolder(err error, path, holder string) error {
 		strings.TrimSuffix(path, lockSuffix), err, who, lockWait)
 }
 
-// release unlocks, then closes: closing alone would not unlock while a process is
-// being started, which has a copy of every descriptor until it executes.
+// Closing alone would not unlock while a process is being started, which has a copy of every descriptor.
 func (l *fileLock) release() error {
 	if l == nil {
 		return nil

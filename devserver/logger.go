@@ -19,8 +19,7 @@ func newLogger(level zapcore.LevelEnabler, w io.Writer) log.Logger {
 	return log.NewZapLogger(zap.New(expectedFilter{core}))
 }
 
-// expectedFilter drops warnings about deliberate choices, and those of a server that is
-// still starting: its services call the frontend before it is healthy, and call again.
+// expectedFilter drops warnings about deliberate choices, and those of services that call a starting frontend.
 type expectedFilter struct{ zapcore.Core }
 
 // notHealthy is the error of a call to a frontend that is still starting.

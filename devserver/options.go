@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// DefaultPort is the port of the Temporal frontend (gRPC), the one that
-	// every Temporal client tries first.
+	// DefaultPort is the port of the Temporal frontend that every Temporal client tries first.
 	DefaultPort = 7233
 	// DefaultUIPort is the port of the Web UI, as in Temporal's own dev server.
 	DefaultUIPort = 8233
@@ -21,8 +20,7 @@ const (
 	// DefaultLogLevel keeps stderr quiet unless something needs attention.
 	DefaultLogLevel = "warn"
 	// NoUI as Options.UIPort runs the server without the Web UI.
-	NoUI = -1
-	// maxPort is the largest TCP port number.
+	NoUI    = -1
 	maxPort = 65535
 )
 
@@ -34,16 +32,13 @@ type Options struct {
 	UIPort int
 	// DBFilename is the SQLite file; empty keeps everything in memory.
 	DBFilename string
-	// Postgres is a PostgreSQL connection string (URL or key=value form). It
-	// excludes DBFilename.
+	// Postgres is a PostgreSQL connection string. It excludes DBFilename.
 	Postgres string
 	// Namespace to create and to check; default DefaultNamespace.
 	Namespace string
-	// ReadyFile, when set, is written once the server is healthy and removed
-	// when it stops.
+	// ReadyFile is written once the server is healthy and removed when it stops.
 	ReadyFile string
-	// DynamicConfig are settings KEY=VALUE, the value as YAML, over those that this
-	// server has of its own.
+	// DynamicConfig are settings KEY=VALUE, the value as YAML.
 	DynamicConfig []string
 	// LogLevel is debug, info, warn or error; default DefaultLogLevel.
 	LogLevel string
@@ -99,8 +94,7 @@ func (o Options) validateStore() error {
 	return nil
 }
 
-// namespacePattern matches names that fit a URL path, a query and a log line without quoting. Temporal itself accepts
-// nearly anything.
+// namespacePattern matches names that fit a URL path, a query and a log line without quoting.
 const namespacePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$`
 
 func (o Options) validateNamespace() error {

@@ -9,16 +9,12 @@ import (
 	"syscall"
 )
 
-// loopback is the only address anything here listens on: there is no
-// authentication, so nothing may be reachable from another machine.
+// There is no authentication, so nothing may be reachable from another machine.
 const loopback = "127.0.0.1"
 
-// hostPort joins loopback and a port.
 func hostPort(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// choosePort returns port itself after checking that it can be bound, or a free
-// one when port is 0. The check comes before the start because the embedded
-// servers end the whole process when they cannot bind.
+// choosePort checks that port can be bound before the start: the embedded servers end the whole process otherwise.
 func choosePort(ctx context.Context, flag string, port int) (int, error) {
 	if port == 0 {
 		return freePort(ctx)
@@ -34,9 +30,8 @@ func choosePort(ctx context.Context, flag string, port int) (int, error) {
 	return port, l.Close()
 }
 
-// freePort returns a free port that the kernel does not hand out again for about a minute: one accepted connection,
-// closed first by the server side, leaves the port in TIME_WAIT. An explicit bind (Go sets SO_REUSEADDR) still succeeds, a
-// bind to port 0 elsewhere does not get it.
+// freePort returns a port that the kernel does not reuse for about a minute: one accepted connection, closed first by
+// the server side, leaves it in TIME_WAIT. An explicit bind (Go sets SO_REUSEADDR) still succeeds.
 func freePort(ctx context.Context) (int, error) {
 	l, err := net.Listen("tcp4", hostPort(0))
 	if err != nil {
@@ -64,16 +59,12 @@ func enterTimeWait(ctx context.Context, l net.Listener) error {
 	return errors.Join(accepted.Close(), dialed.Close())
 }
 
-// ports are all the ports of one process.
 type ports struct {
 	frontend, history, matching, worker int
-	// ui is NoUI when there is no Web UI. uiBehind is where the UI itself listens,
-	// behind the check of Hosts.
+	// ui is NoUI when there is no Web UI. uiBehind is where the UI itself listens, behind the check of Hosts.
 	ui, uiBehind int
 }
 
-// choosePorts picks them all. The internal services talk over loopback too and
-// always take free ports.
 func choosePorts(ctx context.Context, o Options) (ports, error) {
 	p := ports{ui: NoUI}
 	var errs []error

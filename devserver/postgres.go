@@ -18,28 +18,21 @@ import (
 )
 
 const (
-	// postgresReach bounds the first connection: an unreachable database is
-	// reported within this time.
 	postgresReach = 5 * time.Second
 	// visibilitySuffix is appended to the name of the database for the second one, which serves lists and queries.
 	visibilitySuffix = "_visibility"
-	// postgresShards is fixed when the database is set up. Four keep one busy
-	// workflow from delaying all others, and cost an idle server next to nothing.
+	// postgresShards is fixed when the database is set up. Four keep one busy workflow from delaying all others.
 	postgresShards = 4
-	// postgresMaxConns bounds each of the server's eight pools (four services,
-	// two databases), so that all of them fit PostgreSQL's usual limit of 100.
+	// Eight pools (four services, two databases) fit PostgreSQL's usual limit of 100.
 	postgresMaxConns = 10
 )
 
-// SQLSTATE codes that have an answer of their own.
 const (
 	codeNoDatabase   = "3D000"
 	codeDuplicate    = "42P04"
 	codeNoPermission = "42501"
 )
 
-// preparePostgres connects, creates the missing databases, makes sure that no other server works on them, and brings the
-// schema up to date.
 func preparePostgres(ctx context.Context, text string, logger log.Logger) (store, error) {
 	dsn, err := parseDSN(text)
 	if err != nil {
@@ -83,8 +76,7 @@ func postgresPersistence(d dsn) config.Persistence {
 	}
 }
 
-// postgresConfig opens connections by the DSN itself rather than by its parts, so that every DSN works (sockets, TLS,
-// several hosts).
+// postgresConfig uses the DSN itself rather than its parts, so that every DSN works (sockets, TLS, several hosts).
 func postgresConfig(d dsn, database string) *config.SQL {
 	return &config.SQL{
 		PluginName:   postgresql.PluginNamePGX,
@@ -104,14 +96,12 @@ func postgresConfig(d dsn, database string) *config.SQL {
 	}
 }
 
-// connect opens one connection within postgresReach.
 func connect(ctx context.Context, d dsn, database string) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, postgresReach)
 	defer cancel()
 	return pgx.Connect(ctx, d.connString(database))
 }
 
-// ensureDatabase creates the database when it does not exist and the user may.
 func ensureDatabase(ctx context.Context, d dsn, database string) error {
 	conn, err := connect(ctx, d, database)
 	if err == nil {
@@ -142,9 +132,8 @@ func createDatabase(ctx context.Context, d dsn, database string) error {
 	return err
 }
 
-// refuseLiveCluster keeps away from the database of a running Temporal cluster:
-// this server would take over its shards behind its back. Such clusters record
-// a heartbeat every few seconds; this one has no membership and records none.
+// refuseLiveCluster keeps away from the database of a running Temporal cluster, which records a heartbeat every few
+// seconds; this server records none.
 func refuseLiveCluster(ctx context.Context, conn *pgx.Conn, d dsn) error {
 	var known bool
 	if err := conn.QueryRow(ctx, "SELECT to_regclass('cluster_membership') IS NOT NULL").Scan(&known); err != nil {
@@ -169,7 +158,6 @@ func refuseLiveCluster(ctx context.Context, conn *pgx.Conn, d dsn) error {
 	return nil
 }
 
-// hasCode reports whether PostgreSQL answered with this SQLSTATE.
 func hasCode(err error, code string) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && pgErr.Code == code

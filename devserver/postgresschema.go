@@ -13,14 +13,12 @@ import (
 )
 
 const (
-	// schemaDir is where the server's embedded PostgreSQL schemas are.
 	schemaDir = "postgresql/v12/"
 	// codeNoTable is SQLSTATE undefined_table.
 	codeNoTable = "42P01"
 )
 
-// ensurePostgresSchema sets up or upgrades both databases, each in one transaction:
-// a start that is killed leaves nothing half-made.
+// Each database has one transaction: a start that is killed leaves nothing half-made.
 func ensurePostgresSchema(ctx context.Context, d dsn, logger log.Logger) error {
 	for database, part := range map[string]string{
 		d.database:                    "temporal",
@@ -54,8 +52,7 @@ func migrate(ctx context.Context, d dsn, database, schemaName string, logger log
 	return tx.Commit(ctx)
 }
 
-// setupVersioning starts a new database at version 0.0. It refuses one that
-// holds anything else.
+// setupVersioning refuses a new database that holds anything else.
 func setupVersioning(db *schemaTx, logger log.Logger) error {
 	_, err := db.ReadSchemaVersion()
 	if err == nil {
@@ -80,7 +77,6 @@ func setupVersioning(db *schemaTx, logger log.Logger) error {
 	return schematool.NewSetupSchemaTask(db, &schematool.SetupConfig{InitialVersion: "0.0"}, logger).Run()
 }
 
-// shorten sorts names and keeps the first few, for messages.
 func shorten(names []string) []string {
 	const enough = 3
 	slices.Sort(names)

@@ -11,18 +11,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// schemaTx is a database of the schema tool: one transaction of one session, so
-// that all of a migration or nothing of it is there. Its version tables are those
-// of Temporal's own tools.
+// schemaTx is one transaction of one session. Its version tables are those of Temporal's own tools.
 type schemaTx struct {
 	ctx      context.Context //nolint:containedctx // the schema tool's interface has none
 	tx       pgx.Tx
 	database string
 }
 
-// Exec carries out a statement. A statement whose effect is there already is left
-// out: a tool without transactions was interrupted. CONCURRENTLY is left out, too:
-// it is refused in a transaction, and the guard keeps others away.
+// Exec omits a statement whose effect exists: a tool without transactions was interrupted. It drops CONCURRENTLY,
+// which a transaction refuses.
 func (db *schemaTx) Exec(stmt string, args ...any) error {
 	stmt = strings.Replace(stmt, "CREATE INDEX CONCURRENTLY", "CREATE INDEX", 1)
 	err := pgx.BeginFunc(db.ctx, db.tx, func(tx pgx.Tx) error {
@@ -35,7 +32,6 @@ func (db *schemaTx) Exec(stmt string, args ...any) error {
 	return err
 }
 
-// isDone reports whether a statement failed because it was carried out before.
 func isDone(stmt string, err error) bool {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {
@@ -62,8 +58,7 @@ func (db *schemaTx) CreateSchemaVersionTables() error {
 			PRIMARY KEY (version_partition, year, month, update_time))`))
 }
 
-// ReadSchemaVersion returns the version of the schema. It fails with codeNoTable or
-// [pgx.ErrNoRows] where there is none.
+// ReadSchemaVersion fails with codeNoTable or [pgx.ErrNoRows] where there is no version.
 func (db *schemaTx) ReadSchemaVersion() (string, error) {
 	var version string
 	err := pgx.BeginFunc(db.ctx, db.tx, func(tx pgx.Tx) error {
@@ -72,8 +67,7 @@ func (db *schemaTx) ReadSchemaVersion() (string, error) {
 	return version, err
 }
 
-// recordedAs is another name under which the database was set up: it was renamed or
-// restored from a copy.
+// recordedAs is the original name of a database that was renamed or restored from a copy.
 func (db *schemaTx) recordedAs() (string, error) {
 	var name string
 	err := pgx.BeginFunc(db.ctx, db.tx, func(tx pgx.Tx) error {
@@ -85,7 +79,6 @@ func (db *schemaTx) recordedAs() (string, error) {
 	return name, err
 }
 
-// tables lists the tables next to those with the version.
 func (db *schemaTx) tables() ([]string, error) {
 	rows, err := db.tx.Query(db.ctx, `SELECT table_name::text FROM information_schema.tables
 		WHERE table_schema = 'public' AND table_name NOT IN ('schema_version', 'schema_update_history')`)

@@ -16,8 +16,7 @@ const (
 	StorePostgres = "postgres"
 )
 
-// Ready describes a healthy server. It is the ready line on stdout and the
-// content of the ready file; both appear only when clients can use the server.
+// Ready is the ready line on stdout and the content of the ready file. Both appear only when clients can use the server.
 type Ready struct {
 	// Address of the frontend, host:port.
 	Address string `json:"address"`
@@ -31,7 +30,6 @@ type Ready struct {
 	Store string `json:"store"`
 }
 
-// writeLine prints r as one line of JSON.
 func (r Ready) writeLine(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(r); err != nil {
 		return fmt.Errorf("write ready line: %w", err)
@@ -39,8 +37,7 @@ func (r Ready) writeLine(w io.Writer) error {
 	return nil
 }
 
-// writeFile replaces path in one step: a reader that polls for the file never
-// sees half of it.
+// writeFile replaces path in one step: a reader never sees half of it.
 func (r Ready) writeFile(path string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -56,7 +53,6 @@ func (r Ready) writeFile(path string) error {
 	return nil
 }
 
-// removeReadyFile removes the ready file of this or of a killed server. A missing file is no error.
 func removeReadyFile(path string) error {
 	if path == "" {
 		return nil

@@ -9,8 +9,6 @@ const (
 	SearchAttributeOutcome = "RoundsmanOutcome"
 )
 
-// searchAttributes are created in the namespace, also in one that already
-// exists without them.
 func searchAttributes() map[string]enumspb.IndexedValueType {
 	return map[string]enumspb.IndexedValueType{
 		SearchAttributeJobType: enumspb.INDEXED_VALUE_TYPE_KEYWORD,

@@ -14,9 +14,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// stopGrace bounds the stop of the Temporal services. They would wait up to a
-// minute for a command (such as the cancellation of an activity) to be taken by
-// a worker that is already gone.
+// stopGrace bounds the stop: services would wait up to a minute for a worker that is already gone.
 const stopGrace = 4 * time.Second
 
 // Server is a running server. Make one with Start.
@@ -30,8 +28,7 @@ type Server struct {
 	ui       *webUI
 }
 
-// Start brings a server up and returns when clients can use it; cancelling ctx
-// gives up. On an error everything that was started is stopped again.
+// Start returns when clients can use the server. On an error everything that was started is stopped again.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	o = o.WithDefaults()
 	if err := o.Validate(); err != nil {
@@ -110,15 +107,12 @@ func describe(o Options, p ports, kind string) Ready {
 // Ready describes the server: its addresses and services.
 func (s *Server) Ready() Ready { return s.ready }
 
-// Lost delivers an error when the server must stop because its store was taken
-// by another one. It never does for SQLite and memory.
+// Lost delivers an error when another server took the store. It never does for SQLite and memory.
 func (s *Server) Lost() <-chan error { return s.store.lost }
 
-// Stop ends the server. The ready file goes first, so that no client starts to use a server that is going away; the
-// store last.
-//
-// It takes about a second, and at most little more than stopGrace. Services that have not ended by then end with the
-// process, whose exit is expected to follow and frees the store. Nothing is lost: the state on disk is always complete.
+// Stop ends the server. The ready file goes first, so that no client starts to use it; the store last. It takes about
+// a second, and at most little more than stopGrace. Services that have not ended by then end with the process.
+// Nothing is lost: the state on disk is always complete.
 func (s *Server) Stop() error {
 	s.quieten()
 	errs := []error{removeReadyFile(s.file), s.ui.stop()}
@@ -135,8 +129,7 @@ func (s *Server) Stop() error {
 	return errors.Join(append(errs, s.store.close())...)
 }
 
-// quieten silences the log for the stop: services that go down one after the other log errors about each other. A caller
-// who chose more than warnings gets them.
+// quieten silences the log for the stop, when services log errors about each other.
 func (s *Server) quieten() {
 	if s.level.Level() >= zap.WarnLevel {
 		s.level.SetLevel(zap.FatalLevel)

@@ -9,13 +9,11 @@ import (
 
 const (
 	// clusterName is stored in the database, so it can never change.
-	clusterName = "active"
-	// archivalDisabled is the server's word for it.
+	clusterName      = "active"
 	archivalDisabled = "disabled"
 )
 
-// serverConfig describes a one-node cluster on loopback. Metrics, pprof and the
-// HTTP API stay unset: each would open another port.
+// Metrics, pprof and the HTTP API stay unset: each would open another port.
 func serverConfig(p ports, s store) *config.Config {
 	frontend := hostPort(p.frontend)
 	return &config.Config{
@@ -51,8 +49,7 @@ func service(port int) config.Service {
 	return config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: loopback}}
 }
 
-// staticHosts replaces the gossip between hosts: with one known host per
-// service there is no membership port at all.
+// With one known host per service there is no membership port.
 func staticHosts(p ports) map[primitives.ServiceName]static.Hosts {
 	one := func(port int) static.Hosts {
 		return static.Hosts{All: []string{hostPort(port)}, Self: hostPort(port)}

@@ -13,11 +13,9 @@ import (
 	"go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
 )
 
-// lockSuffix is appended to the database's name for its lock file.
 const lockSuffix = ".lock"
 
-// memoryStore is an in-memory database. Its name is random because the driver
-// shares a database of one name between all servers of a process.
+// A random name: the driver shares a database of one name between all servers of a process.
 func memoryStore() store {
 	return store{
 		kind: StoreMemory,
@@ -29,8 +27,7 @@ func memoryStore() store {
 	}
 }
 
-// prepareSQLite locks the file and makes sure that it holds this server's
-// schema. An existing file is never altered before it has been recognised.
+// An existing file is never altered before it has been recognised.
 func prepareSQLite(ctx context.Context, name string) (store, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
@@ -53,10 +50,8 @@ func prepareSQLite(ctx context.Context, name string) (store, error) {
 	}, nil
 }
 
-// fileConfig opens the file in WAL mode: readers do not wait for the writer and
-// a commit is one append. synchronous=1 syncs at checkpoints only: a killed
-// process loses nothing, a power cut may lose the last transactions but never
-// the file's integrity.
+// In WAL mode readers do not wait for the writer. synchronous=1 syncs at checkpoints only: a killed process loses
+// nothing, a power cut may lose the last transactions but never the file's integrity.
 func fileConfig(path string) *config.SQL {
 	return &config.SQL{
 		DatabaseName: escapeSQLitePath(path),
@@ -66,13 +61,11 @@ func fileConfig(path string) *config.SQL {
 	}
 }
 
-// escapeSQLitePath protects the characters that mean something in a file: URI.
 func escapeSQLitePath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
-// sqlitePersistence uses one database for executions and visibility. One shard
-// suffices: SQLite has one writer anyway.
+// One shard suffices: SQLite has one writer anyway.
 func sqlitePersistence(sql *config.SQL) config.Persistence {
 	sql.PluginName = sqlite.PluginName
 	return config.Persistence{

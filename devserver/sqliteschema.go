@@ -15,15 +15,11 @@ import (
 	sqliteversion "go.temporal.io/server/schema/sqlite"
 )
 
-// quickCheckBudget bounds the integrity check of an existing file, so that a
-// large database does not delay the start. A check that does not finish in time
-// has found nothing.
+// A large database must not delay the start. A check that does not finish in time has found nothing.
 const quickCheckBudget = time.Second
 
-// ensureSQLiteSchema creates the schema in a new file and recognises it in an
-// existing one. It refuses every file that does not hold exactly the schema of
-// the embedded server: SQLite schemas cannot be upgraded in place, and a server
-// on the wrong one fails much later and much less clearly.
+// ensureSQLiteSchema refuses every file without exactly the schema of the embedded server: SQLite schemas cannot be
+// upgraded in place, and a server on the wrong one fails much later.
 func ensureSQLiteSchema(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && info.Mode().IsRegular() && info.Size() == 0) {
@@ -38,10 +34,8 @@ func ensureSQLiteSchema(ctx context.Context, path string) error {
 	return checkSQLiteFile(ctx, path)
 }
 
-// createSQLiteSchema sets everything up in one transaction: a crash halfway leaves an empty database, which the next
-// start treats as new.
-//
-// Only the owner may read the file and those that SQLite puts next to it: they have all data of workflows.
+// One transaction: a crash halfway leaves an empty database, which the next start treats as new. Only the owner may
+// read the files: they have all data of workflows.
 func createSQLiteSchema(ctx context.Context, path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {
@@ -93,7 +87,6 @@ func checkSQLiteFile(ctx context.Context, path string) error {
 	return compareSchemas(path, want, got)
 }
 
-// expectedSchema is the embedded schema as SQLite itself spells it.
 func expectedSchema(ctx context.Context) (map[string]string, error) {
 	var want map[string]string
 	err := withSQLite(ctx, ":memory:", func(conn *sql.Conn) error {
@@ -110,7 +103,6 @@ func expectedSchema(ctx context.Context) (map[string]string, error) {
 	return want, nil
 }
 
-// readSchema maps each table, index, view and trigger to its definition.
 func readSchema(ctx context.Context, conn *sql.Conn) (map[string]string, error) {
 	rows, err := conn.QueryContext(ctx, "SELECT type || ' ' || name, COALESCE(sql, '') FROM sqlite_master")
 	if err != nil {
@@ -128,7 +120,6 @@ func readSchema(ctx context.Context, conn *sql.Conn) (map[string]string, error) 
 	return objects, rows.Err()
 }
 
-// quickCheck finds damaged pages.
 func quickCheck(ctx context.Context, conn *sql.Conn) error {
 	checkCtx, cancel := context.WithTimeout(ctx, quickCheckBudget)
 	defer cancel()
@@ -159,7 +150,6 @@ func compareSchemas(path string, want, got map[string]string) error {
 		path, sqliteversion.Version, differences(want, got))
 }
 
-// differences names a few of the objects in which the schemas differ.
 func differences(want, got map[string]string) string {
 	var names []string
 	for name, ddl := range want {
@@ -175,8 +165,7 @@ func differences(want, got map[string]string) string {
 	return strings.Join(shorten(names), ", ")
 }
 
-// checkpoint moves the write-ahead log into the database, so that after a clean
-// stop the one file is complete and can be copied.
+// After a clean stop the one file is complete and can be copied.
 func checkpoint(path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -190,11 +179,9 @@ func checkpoint(path string) error {
 	return nil
 }
 
-// sqliteFileDSN opens a file without changing its journal mode.
 func sqliteFileDSN(path string) string { return "file:" + escapeSQLitePath(path) + "?mode=rwc" }
 
-// withSQLite runs fn on one connection and closes it. The driver is the one
-// that the server's SQLite plugin registers.
+// withSQLite uses the driver that the server's SQLite plugin registers.
 func withSQLite(ctx context.Context, dsn string, fn func(*sql.Conn) error) (err error) {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {

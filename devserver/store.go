@@ -11,26 +11,19 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// retention is how long a closed workflow can still be looked at. Temporal's
-// own default for a new namespace; `temporal operator namespace update
-// --retention` changes it, and it stays changed.
+// retention is Temporal's default for a new namespace; `temporal operator namespace update --retention` changes it.
 const retention = 72 * time.Hour
 
-// store is a prepared place for the server's state: reachable, with the right
-// schema, and locked where two servers could meet.
 type store struct {
 	// kind is one of the Store constants.
-	kind string
-	// persistence is the part of the server's configuration that names it.
+	kind        string
 	persistence config.Persistence
-	// lost delivers an error when the store stops being ours while the server
-	// runs; nil when that cannot happen.
+	// lost delivers an error when another server takes the store; nil when that cannot happen.
 	lost <-chan error
 	// close releases the resources of prepareStore. It is safe to call once the server has stopped, never before.
 	close func() error
 }
 
-// prepareStore opens, checks and, when it is new, creates the store.
 func prepareStore(ctx context.Context, o Options, logger log.Logger) (store, error) {
 	switch {
 	case o.DBFilename != "":
@@ -42,9 +35,8 @@ func prepareStore(ctx context.Context, o Options, logger log.Logger) (store, err
 	}
 }
 
-// createNamespace writes the namespace into the store before the server starts. A registration over gRPC would work as
-// well, but the server would need up to ten seconds to notice it. A repetition changes nothing. The function also serves
-// PostgreSQL, despite the name of its package.
+// createNamespace also serves PostgreSQL. A registration over gRPC would need up to ten seconds to be noticed. A
+// repetition changes nothing.
 func createNamespace(s store, namespace string) error {
 	ns, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, searchAttributes())
 	if err != nil {

@@ -19,19 +19,15 @@ import (
 	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
 )
 
-// uiHeaderTimeout bounds how long a client may take for its request's header.
 const uiHeaderTimeout = 10 * time.Second
 
-// webUI is the Temporal Web UI, served by the same process behind a door that
-// looks at the Host of each request.
 type webUI struct {
 	server *uiserver.Server
 	door   *http.Server
 	done   chan error
 }
 
-// startUI serves the Web UI of the frontend on p.ui. It returns at once; the
-// port was checked before, and awaitHealthy waits until the UI answers.
+// startUI returns at once; awaitHealthy waits until the UI answers.
 func startUI(p ports, namespace string) *webUI {
 	host := hiddenHost()
 	ui := &webUI{
@@ -59,8 +55,7 @@ func startUI(p ports, namespace string) *webUI {
 	return ui
 }
 
-// hiddenHost is where the Web UI itself listens. A page that rebinds its own name
-// to 127.0.0.1 must not find it there, behind the door's back; on Linux all of
+// A page that rebinds its own name to 127.0.0.1 must not find the Web UI behind the door's back; on Linux all of
 // 127.0.0.0/8 is loopback.
 func hiddenHost() string {
 	if runtime.GOOS != "linux" {
@@ -69,9 +64,7 @@ func hiddenHost() string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+rand.N(254), rand.N(256), 1+rand.N(254)) //nolint:gosec // an address, not a secret
 }
 
-// uiDoor passes requests that name this machine to the Web UI at address. The UI
-// has no login and takes any Host, so that a web page whose name is rebound to
-// loopback could terminate workflows.
+// The UI has no login and takes any Host: a web page whose name is rebound to loopback could terminate workflows.
 func uiDoor(address string) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -93,7 +86,6 @@ func uiDoor(address string) http.Handler {
 	})
 }
 
-// namesThisMachine reports whether the Host of a request is a name of loopback.
 func namesThisMachine(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

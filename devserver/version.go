@@ -9,11 +9,9 @@ import (
 	"go.temporal.io/server/common/headers"
 )
 
-// stamped is written by the linker alone: the Makefile passes
-// `-X github.com/roundsman/roundsman/devserver.stamped=$(git describe)`.
+// The Makefile passes `-X github.com/roundsman/roundsman/devserver.stamped=$(git describe)`.
 var stamped string //nolint:gochecknoglobals // the linker can only write to a package variable
 
-// versionLine names the versions of this binary and of its embedded parts.
 func versionLine() string {
 	return fmt.Sprintf("roundsman-devserver %s (Temporal server v%s, Web UI v%s)",
 		cmp.Or(stamped, recorded(), "dev"), headers.ServerVersion, uiversion.UIVersion)

@@ -2,8 +2,7 @@ package jobtype
 
 import "encoding/json"
 
-// MaxBatchSize is the maximum number of proposals in one job, MaxBatchBytes their maximum size together. A
-// batch that reaches either limit is closed.
+// MaxBatchSize is the maximum number of proposals in one job, MaxBatchBytes their maximum size together.
 const (
 	MaxBatchSize  = 100
 	MaxBatchBytes = 256 << 10
@@ -21,8 +20,7 @@ type BatchItem struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// Items returns the batch of the job. For a job type without `batch:` it returns the job itself as one
-// item.
+// Items returns the batch of the job. Without `batch:` it is the job itself as one item.
 func (j Job) Items() []BatchItem {
 	if len(j.Batch) > 0 {
 		return j.Batch

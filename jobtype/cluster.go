@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 )
 
-// ClusterUser is implemented by handlers that read the `cluster:` block of the configuration, so that
-// its faults are found before a job runs.
+// ClusterUser is implemented by handlers that read the `cluster:` block of the configuration.
 type ClusterUser interface {
-	// ValidateCluster returns every fault of the block, joined, without network access. `roundsman
-	// validate` calls it. cluster is nil if the configuration has no block.
+	// ValidateCluster returns every fault of the block without network access, for `roundsman validate`. cluster is
+	// nil if the configuration has no block.
 	ValidateCluster(cluster json.RawMessage) error
 	// ProbeCluster contacts the servers in the block. `roundsman doctor` calls it.
 	ProbeCluster(ctx context.Context, cluster json.RawMessage) []ClusterProbe

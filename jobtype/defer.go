@@ -11,10 +11,9 @@ const (
 	MaxDeferral = Duration(24 * time.Hour)
 )
 
-// Deferral is an error of [Handler.Execute] that means "not now": the job waits for After and is tried
-// again on any worker. It is no failure and takes no retry of retry_limit. While the job waits it uses no
-// slot, no place under a concurrency limit, no pool and no object. The wait ends at the latest with the
-// run: max_runtime of a job type, the timeout of a DAG.
+// Deferral is an error of [Handler.Execute] that means "not now": the job waits for After and is tried again on any
+// worker. It takes no retry of retry_limit. The waiting job uses no slot, place, pool or object. The wait ends at the
+// latest with the run: max_runtime of a job type, the timeout of a DAG.
 type Deferral struct {
 	After Duration
 	// Reason is shown to operators.
@@ -31,8 +30,7 @@ func Defer(after time.Duration, reason string) error {
 	return &Deferral{After: Duration(after), Reason: reason}
 }
 
-// DeferGuard returns the [Deferral] of a job whose condition is not met. every is the time until the
-// condition is checked again.
+// DeferGuard returns the [Deferral] of a job whose condition is not met. every is the pause between checks.
 func DeferGuard(every time.Duration, reason string) error {
 	return &Deferral{After: Duration(every), Reason: reason, Guard: true}
 }

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Validate returns every fault of d, joined. A worker calls it at its start and refuses a handler with
-// a fault. It checks that schemas are JSON objects; jobtypetest.Check and the users of the schemas
-// compile them.
+// Validate returns every fault of d, joined. A worker refuses a handler with a fault at its start. Validate checks
+// that schemas are JSON objects; jobtypetest.Check compiles them.
 func (d Descriptor) Validate() error {
 	var faults []error
 	if err := ValidateName(d.Name); err != nil {

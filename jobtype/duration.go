@@ -83,8 +83,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON accepts a JSON string. It refuses a bare number, which has no unit. null changes
-// nothing, as in encoding/json.
+// UnmarshalJSON accepts a JSON string. It refuses a bare number, which has no unit.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

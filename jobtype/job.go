@@ -7,8 +7,7 @@ import (
 
 // DetectInput is the argument of a detection.
 type DetectInput struct {
-	// JobType is the name of the job type in the configuration. Several job types may share one
-	// handler.
+	// Name in the configuration. Several job types may share one handler.
 	JobType string `json:"job_type"`
 	// Cluster is the `cluster:` block of the configuration; may be empty.
 	Cluster json.RawMessage `json:"cluster,omitempty"`
@@ -18,20 +17,17 @@ type DetectInput struct {
 	Settings json.RawMessage `json:"settings,omitempty"`
 	// LastSuccess is the end of the last completed group of the job type; zero if none is known.
 	LastSuccess time.Time `json:"last_success,omitzero"`
-	// LastWithJobs is the due time of the last completed group with at least one job: the scheduled
-	// time, or the start of a group without a schedule. It is zero if none is known.
+	// LastWithJobs is the due time of the last completed group with at least one job, or its start without a schedule.
 	LastWithJobs time.Time `json:"last_with_jobs,omitzero"`
 	// Sequence counts the groups of this job type, from 1.
 	Sequence int64 `json:"sequence"`
-	// MaxResults is the policy's max_jobs_per_detection. More proposals are allowed; the surplus is
-	// counted and reported.
+	// MaxResults is the policy's max_jobs_per_detection. The surplus is counted and reported.
 	MaxResults int `json:"max_results"`
 	// DryRun means that no job will be executed (`start --dry-run`).
 	DryRun bool `json:"dry_run,omitempty"`
 	// WorkerID is the detecting worker.
 	WorkerID string `json:"worker_id,omitempty" required:"true"`
-	// Liveness and StallTimeout come from the policy. Under [LivenessActivity] a detection without
-	// proposal or sign of life for StallTimeout is ended.
+	// From the policy. Under [LivenessActivity] a detection without proposal or sign of life for StallTimeout is ended.
 	Liveness     Liveness `json:"liveness,omitempty"`
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	// Run is the run of the detection.
@@ -46,8 +42,8 @@ type RunInfo struct {
 	ID string `json:"id,omitempty" required:"true"`
 	// StartedAt is the start of the run.
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// ScheduledAt is the nominal time of the run: the time at which its Schedule was due, also in a
-	// backfill, in a DAG of a job, and in a retry. Without a Schedule it is the start of the run.
+	// ScheduledAt is the time at which the run's Schedule was due, also in a backfill, in a DAG of a job, and in a
+	// retry. Without a Schedule it is the start of the run.
 	ScheduledAt time.Time `json:"scheduled_at,omitzero"`
 }
 
@@ -63,33 +59,28 @@ type Job struct {
 	Summary   string            `json:"summary,omitempty"`
 	Detail    string            `json:"detail,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	// Params are the job type's params overlaid by the proposal's, key by key. In a job with a Batch
-	// they are the job type's alone.
+	// The job type's params overlaid by the proposal's, key by key. In a job with a Batch they are the job type's alone.
 	Params json.RawMessage `json:"params,omitempty"`
-	// Batch lists the proposals of a job of a job type with `batch:`, at least one; otherwise it is
-	// empty. [Job.Items] covers both cases. The proposals share one worker, one timeout and one
-	// outcome: an error fails all, and a retry repeats all. DedupeKey is empty if Batch has several.
+	// Batch lists the proposals under `batch:`; otherwise it is empty. [Job.Items] covers both cases. The proposals
+	// share one worker, one timeout and one outcome. DedupeKey is empty if Batch has several.
 	Batch []BatchItem `json:"batch,omitempty"`
 	// Settings is the job type's `execute:` block.
 	Settings json.RawMessage `json:"settings,omitempty"`
-	// Argv is a command line without templates, from a DAG task with a command. Only the command
-	// handler runs it.
+	// Argv is a command line without templates, from a DAG task with a command, for the command handler.
 	Argv []string `json:"argv,omitempty"`
 	// Cluster is the `cluster:` block of the configuration.
 	Cluster json.RawMessage `json:"cluster,omitempty"`
 	// Attempt counts from 1, retries and re-placements together.
 	Attempt int `json:"attempt"`
-	// Fence grows with every attempt that may have an effect. An object that stores the highest fence
-	// can refuse a late writer.
+	// Fence grows with every attempt that may have an effect, so that an object can refuse a late writer.
 	Fence int64 `json:"fence"`
-	// Checkpoint is the last value of [Progress.Checkpoint], from an earlier attempt. The attempt may
-	// belong to an earlier run stopped by its maintenance window, with the same dedupe key or the same
-	// batch items. It is empty on the first attempt.
+	// Checkpoint is the last value of [Progress.Checkpoint]. It may come from an earlier run stopped by its
+	// maintenance window, with the same dedupe key or batch items. It is empty on the first attempt.
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 	// WorkerID is the worker of this attempt.
 	WorkerID string `json:"worker_id,omitempty" required:"true"`
-	// Liveness and StallTimeout come from the policy, for handlers that watch an external process.
-	// Under [LivenessActivity] that process's signs of life count for the job.
+	// From the policy, for handlers that watch an external process. Under [LivenessActivity] that process's signs of
+	// life count.
 	Liveness     Liveness `json:"liveness,omitempty"`
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	// Deadline is the latest end of ctx.
@@ -104,8 +95,7 @@ type Job struct {
 type Result struct {
 	// Summary is one line for operators.
 	Summary string `json:"summary,omitempty"`
-	// Warning is the reason why the job ends as a warning: it was done, and a person should look. Empty:
-	// it is completed.
+	// Warning is the reason why the job, though done, ends as a warning. Empty: it is completed.
 	Warning string `json:"warning,omitempty"`
 	// Output is the tail of the job's output, if any.
 	Output string `json:"output,omitempty"`
@@ -113,9 +103,9 @@ type Result struct {
 	Data map[string]any `json:"data,omitempty"`
 }
 
-// ContinueAfter is the result of a DAG task that continues after new tasks. The run adds tasks, in the
-// format of a spec. After their end it starts the task again with checkpoint as [Job.Checkpoint], at
-// most [MaxCheckpointBytes] encoded; null means none. Jobs of groups cannot return it.
+// ContinueAfter is the result of a DAG task that continues after new tasks, in the format of a spec. After their end
+// the task starts again with checkpoint, at most [MaxCheckpointBytes] encoded, as [Job.Checkpoint]. Jobs of groups
+// cannot return it.
 func ContinueAfter(checkpoint any, tasks ...map[string]any) Result {
 	return Result{Data: map[string]any{"tasks": tasks, "continue": checkpoint}}
 }

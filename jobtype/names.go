@@ -13,8 +13,7 @@ const MaxNameLength = 63
 
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// ValidateName checks the name of a job type, handler, worker or lane. Names occur in workflow ids,
-// task queues and queries, so they match [a-z0-9][a-z0-9_-]{0,62}.
+// ValidateName checks the name of a job type, handler, worker or lane: [a-z0-9][a-z0-9_-]{0,62}.
 func ValidateName(name string) error {
 	if namePattern.MatchString(name) {
 		return nil

@@ -9,8 +9,7 @@ import (
 const (
 	DefaultOutputKeep = Duration(30 * 24 * time.Hour)
 	DefaultOutputMax  = 10 << 20
-	// MaxOutputKeep and MaxOutputFile bound what a job type may ask for. MinOutputFile is one segment of
-	// the beginning and one of the end.
+	// Bounds of a job type's settings. MinOutputFile is one segment of the beginning and one of the end.
 	MaxOutputKeep = Duration(365 * 24 * time.Hour)
 	MinOutputFile = 64 << 10
 	MaxOutputFile = 256 << 20
@@ -51,8 +50,8 @@ type ArtifactKeeper interface {
 	KeepArtifact(name string, content io.Reader, fault error) error
 }
 
-// KeepArtifact keeps a file of the attempt next to its output, under the same policy. fault is the reason
-// for which there is no content; it is listed in its place.
+// KeepArtifact keeps a file of the attempt next to its output, under the same policy. fault is listed in place of
+// missing content.
 func KeepArtifact(progress Progress, name string, content io.Reader, fault error) error {
 	if keeper, ok := progress.(ArtifactKeeper); ok {
 		return keeper.KeepArtifact(name, content, fault)

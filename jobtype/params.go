@@ -7,8 +7,7 @@ import (
 	"maps"
 )
 
-// OverlayParams returns base overlaid by over, as in [Job.Params]. It merges the top level only: a
-// nested object replaces the whole object in base. An empty or null side counts as an empty object.
+// OverlayParams returns base overlaid by over, at the top level only. An empty or null side counts as an empty object.
 func OverlayParams(base, over json.RawMessage) (json.RawMessage, error) {
 	merged, err := objectKeys("params of the job type", base)
 	if err != nil {

@@ -47,14 +47,12 @@ func overlay[T comparable](target *T, value T) {
 	}
 }
 
-// MaxKeyedJobs bounds the jobs of a group whose proposals the group itself must hold: those with
-// resources, objects, times or a DAG, and those with a dedupe key if the retry budget counts per key. The dedupe keys
-// of 100,000 jobs are claimed by one signal of 1.1 MB, where the server takes 2 MiB, and fit into admission, which holds
-// 120,000 over all groups.
+// MaxKeyedJobs bounds the jobs of a group that must hold its proposals: those with resources, objects, times or a
+// DAG, or with a retry budget per key. One signal of 1.1 MB claims 100,000 keys (the server takes 2 MiB), and
+// admission holds 120,000 over all groups.
 const MaxKeyedJobs = 100_000
 
-// Limits of policy values. The job limits keep a group within Temporal's bounds: a workflow with over
-// 2,000 pending activities fails for ever. The proposals of 1,000,000 jobs are in pages.
+// A workflow with over 2,000 pending activities fails for ever. The proposals of 1,000,000 jobs are in pages.
 const (
 	MaxGlobalConcurrency   = 500
 	MaxJobsLimit           = 1_000_000
@@ -74,8 +72,7 @@ const (
 	maxPerWorkerConcurrent = MaxGlobalConcurrency
 )
 
-// PolicyFault is one setting out of range. Key is its name in the configuration, for locating its
-// line.
+// PolicyFault is one setting out of range. Key is its name in the configuration.
 type PolicyFault struct {
 	Key     string
 	Message string
@@ -84,8 +81,7 @@ type PolicyFault struct {
 // Error implements error.
 func (f *PolicyFault) Error() string { return f.Key + ": " + f.Message }
 
-// Validate returns every setting out of range as a [*PolicyFault], joined. It expects a policy with
-// its defaults filled in.
+// Validate returns every setting out of range as a [*PolicyFault], joined. It expects filled-in defaults.
 func (p Policy) Validate() error {
 	faults := append(p.durationFaults(), p.countFaults()...)
 	return errors.Join(append(faults, p.choiceFaults()...)...)

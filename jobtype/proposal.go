@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds in bytes of JSON. Temporal retries payloads over 2 MiB for ever, so Roundsman refuses earlier
-// and names the exceeded limit.
+// Bounds in bytes of JSON. Temporal retries payloads over 2 MiB for ever, so Roundsman refuses earlier.
 const (
 	// MaxProposalBytes bounds one encoded proposal.
 	MaxProposalBytes = 4 << 10
@@ -25,8 +24,7 @@ const (
 	MaxSummaryBytes = 200
 	// MaxDedupeKeyBytes bounds a dedupe key. [KeyOf] fits any text.
 	MaxDedupeKeyBytes = 512
-	// MaxDAGBytes bounds the share of [Proposal.DAG] in an encoded proposal, so that one proposal
-	// always fits into one page of the detection.
+	// MaxDAGBytes bounds [Proposal.DAG], so that one proposal always fits into one page of the detection.
 	MaxDAGBytes = 192 << 10
 )
 
@@ -66,8 +64,7 @@ func (p Priority) Valid() bool {
 
 // Proposal is one piece of work found by a detection.
 type Proposal struct {
-	// DedupeKey identifies the work. Of several proposals with one key, in this run or active in
-	// another, only the first is accepted. A proposal without a key is always accepted.
+	// DedupeKey identifies the work. Of several active proposals with one key only the first is accepted.
 	DedupeKey string `json:"dedupe_key,omitempty"`
 	// Summary is one line for operators; Detail may be longer.
 	Summary  string   `json:"summary,omitempty"`
@@ -85,24 +82,21 @@ type Proposal struct {
 	Exclusive []string `json:"exclusive,omitempty"`
 	// Shared names objects that other jobs may hold shared, but not exclusively, while this one runs.
 	Shared []string `json:"shared,omitempty"`
-	// NotBefore delays the start. ExpiresAt drops the job if it has not started by then. Zero means no
-	// bound.
+	// NotBefore delays the start. ExpiresAt drops the job if it has not started by then.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// EstimatedRuntime raises the job's timeout above execution_timeout, up to [MaxEstimatedRuntime].
-	// It also prevents a start too late to end within the maintenance window.
+	// EstimatedRuntime raises the job's timeout up to [MaxEstimatedRuntime]. It prevents a start too late to end
+	// within the maintenance window.
 	EstimatedRuntime Duration `json:"estimated_runtime,omitempty"`
-	// DAG is the YAML or JSON of a task graph that runs as this job. The job itself needs no worker;
-	// Node and Labels apply to tasks without their own.
+	// DAG is the YAML or JSON of a task graph that runs as this job. Node and Labels apply to tasks without their own.
 	DAG string `json:"dag,omitempty"`
 
 	// fault is set by [Refused] and never travels.
 	fault error
 }
 
-// Refused returns a placeholder for an item that cannot become a proposal: a line of garbage, an
-// unreadable directory. When emitted, it is counted as invalid and shown to operators with its reason;
-// the other proposals continue. key may be empty.
+// Refused returns a placeholder for an item that cannot become a proposal, such as an unreadable directory. It is
+// counted as invalid and shown with its reason. key may be empty.
 func Refused(key string, reason error) Proposal {
 	if reason == nil {
 		reason = errors.New("the detector gave no reason")
@@ -110,8 +104,7 @@ func Refused(key string, reason error) Proposal {
 	return Proposal{DedupeKey: key, fault: reason}
 }
 
-// MaxEstimatedRuntime bounds the timeout of a job with an estimate: 8h, as in SeaweedFS's plugin
-// scheduler.
+// MaxEstimatedRuntime is 8h, as in SeaweedFS's plugin scheduler.
 const MaxEstimatedRuntime = Duration(8 * time.Hour)
 
 // ProposalError reports a refused proposal of an Emit call.
@@ -151,8 +144,7 @@ func (p Proposal) Validate() error {
 	return &ProposalError{DedupeKey: p.DedupeKey, Reasons: errors.Join(faults...)}
 }
 
-// sizeFaults measures the graph separately: a graph is large by nature, other data of a proposal
-// should be references.
+// sizeFaults measures the graph separately: a graph is large by nature, other data should be references.
 func (p Proposal) sizeFaults() []error {
 	if p.maxEncoded() <= MaxProposalBytes {
 		return nil // the usual case: a detection may emit 100,000 proposals
@@ -177,8 +169,7 @@ func (p Proposal) sizeFaults() []error {
 	return nil
 }
 
-// maxEncoded returns a cheap upper bound of the encoded size. JSON encodes a byte in at most six;
-// field names, times and the estimate stay below 512.
+// maxEncoded returns an upper bound: JSON encodes a byte in at most six; names, times and the estimate stay below 512.
 func (p Proposal) maxEncoded() int {
 	const perEntry = 32 // quotes, colon, comma, a quantity
 	text := len(p.DedupeKey) + len(p.Summary) + len(p.Detail) + len(p.Priority) + len(p.Params) + len(p.Node) + len(p.DAG)
@@ -211,8 +202,7 @@ func (p Proposal) timeFaults() []error {
 	return faults
 }
 
-// textFaults refuses invalid UTF-8. JSON would replace the bytes silently and change the name of the
-// job.
+// textFaults refuses invalid UTF-8, which JSON would replace silently.
 func (p Proposal) textFaults() []error {
 	var faults []error
 	bounded := func(field, value string, limit int) {

@@ -11,9 +11,8 @@ import (
 
 const ellipsis = "…"
 
-// OneLine returns text as a summary: valid UTF-8 of at most limit bytes, with spaces for control
-// characters and line breaks. An ellipsis marks a cut. Use it for file names and the output of
-// programs.
+// OneLine returns text as valid UTF-8 of at most limit bytes, with spaces for control characters and line breaks. An
+// ellipsis marks a cut.
 func OneLine(text string, limit int) string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -39,10 +38,8 @@ func Clip(text string, limit int) string {
 // maxLead bounds the first clause that [ClipCause] keeps.
 const maxLead = 200
 
-// ClipCause bounds the text of an error to limit bytes. The cause of an error is its end,
-// so the middle is cut: the first clause stays, up to its colon, and as much of the end as
-// fits, which begins at a line if half of it remains then. An ellipsis stands for the rest. Line
-// breaks and tabs stay, other control characters become spaces.
+// ClipCause bounds the text of an error. The cause is at its end, so the middle is cut: the first clause up to its
+// colon stays, and as much of the end as fits. Line breaks and tabs stay, other control characters become spaces.
 func ClipCause(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
@@ -71,9 +68,8 @@ func ClipCause(text string, limit int) string {
 	return lead + ellipsis + end
 }
 
-// KeyOf returns a dedupe key for any string, even an invalid UTF-8 or a long one. A valid key stays
-// unchanged. Other text is quoted as in Go source; beyond [MaxDedupeKeyBytes] it is cut and ends in a
-// digest of the whole. Equal strings have equal keys, different strings different ones.
+// KeyOf returns a dedupe key for any string. A valid key stays unchanged. Other text is quoted as in Go source;
+// beyond [MaxDedupeKeyBytes] it ends in a digest of the whole. Different strings have different keys.
 func KeyOf(raw string) string {
 	if raw == "" {
 		return ""

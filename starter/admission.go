@@ -18,16 +18,14 @@ func (c *Client) Admission() Admission { return Admission{c} }
 
 func admissionRef() RunRef { return RunRef{WorkflowID: contract.AdmissionWorkflowID} }
 
-// View returns the holders and waiters of the lanes, pools and objects in the filter. It
-// needs a control plane. A terminated admission workflow has stale state, so its error is a
-// [NoAdmissionError].
+// View returns the holders and waiters of the lanes, pools and objects in the filter. It needs a control plane. The
+// error for a terminated admission, with stale state, is a [NoAdmissionError].
 func (a Admission) View(ctx context.Context, filter contract.AdmissionFilter) (contract.AdmissionView, error) {
 	view, err := queryUnless[contract.AdmissionView](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, filter)
 	return view, noAdmission(err, "list the holders")
 }
 
-// PastGrants lists the released grants that admission still keeps, the latest release first.
-// It needs a control plane.
+// PastGrants lists the released grants that admission still keeps, the latest first. It needs a control plane.
 func (a Admission) PastGrants(ctx context.Context, filter contract.PastGrantsFilter) (contract.PastGrants, error) {
 	past, err := queryUnless[contract.PastGrants](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryPastGrants, filter)
 	return past, noAdmission(err, "list earlier holders")
@@ -50,13 +48,12 @@ func (a Admission) KeyHolders(ctx context.Context, jobType string, keys []string
 	return answer.ByKey, err
 }
 
-// ResizePool sets the size of a pool at once, until the next resize. Size 0 restores the
-// configured size.
+// ResizePool sets the size of a pool until the next resize. Size 0 restores the configured size.
 func (a Admission) ResizePool(ctx context.Context, pool string, size int, by string) (contract.AdmissionPool, error) {
 	return operateAdmission[contract.AdmissionPool](ctx, a, contract.UpdateResizePool, "resize pool "+pool, contract.ResizePoolInput{Pool: pool, Size: size, By: by})
 }
 
-// operateAdmission sends an update. The error begins with doing.
+// The error begins with doing.
 func operateAdmission[T any](ctx context.Context, a Admission, name, doing string, input any) (T, error) {
 	result, err := update[T](ctx, a.client, admissionRef(), name, input)
 	if err != nil && !errors.Is(err, ErrNotFound) {

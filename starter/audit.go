@@ -18,7 +18,6 @@ import (
 // auditTimeout bounds the recording of an action that has already been done.
 const auditTimeout = 5 * time.Second
 
-// operator is the person or program that uses a client.
 type operator struct {
 	actor, from, via, auth string
 	warn                   func(error)
@@ -44,14 +43,12 @@ func hostname() string {
 	return host
 }
 
-// OperatorIdentity returns the client identity of an actor on this host. Temporal's history
-// and the audit log then show the same identity. See [Options.Identity].
+// OperatorIdentity returns the client identity of an actor on this host, for [Options.Identity].
 func OperatorIdentity(program, actor string) string {
 	return auditlog.Identity(program, cmp.Or(actor, "unknown"), hostname())
 }
 
-// As returns the client with another actor in the audit log. It calls warn, if not nil, when
-// a completed action could not be recorded. The default actor is the user of this process.
+// As returns the client with another actor in the audit log. It calls warn when an action could not be recorded.
 func (c *Client) As(actor string, warn func(error)) *Client {
 	other := *c
 	other.operator.actor, other.operator.warn = actor, warn
@@ -64,9 +61,8 @@ type Audit struct{ client *Client }
 // Audit returns the client for the audit log.
 func (c *Client) Audit() Audit { return Audit{c} }
 
-// Record adds completed actions to the audit log that no workflow of ours receives. A
-// failure is not the action's failure, so Record only passes it to warn. It records even
-// after the caller's context has ended.
+// Record adds completed actions to the audit log that no workflow of ours receives, also after the context has ended.
+// It only passes a failure to warn.
 func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 	if len(entries) == 0 {
 		return
@@ -91,8 +87,7 @@ func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 
 // AuditFound is the result of [Audit.Read].
 type AuditFound struct {
-	// Matching entries in order of their time. Summed decisions are recorded later than they
-	// happened.
+	// Matching entries by time. Summed decisions are recorded later than they happened.
 	Entries []contract.AuditEntry
 	// First and Last are the lowest and the highest Seq among them, or 0 without entries.
 	First, Last int64
@@ -104,8 +99,7 @@ type AuditFound struct {
 	Limit   int
 }
 
-// Read returns the newest matching entries, at most filter.Limit (0: all). A log without
-// entries is empty. Read needs a control plane.
+// Read returns the newest matching entries, at most filter.Limit (0: all). It needs a control plane.
 func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFound, error) {
 	var all AuditFound
 	limit := filter.Limit
@@ -129,7 +123,6 @@ func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFoun
 	}
 }
 
-// sorted changes the order of recording into the order of time.
 func (a AuditFound) sorted() AuditFound {
 	if n := len(a.Entries); n > 0 {
 		a.First, a.Last = a.Entries[0].Seq, a.Entries[n-1].Seq

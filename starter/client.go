@@ -29,15 +29,13 @@ const (
 	DefaultAddress = "127.0.0.1:7233"
 	// DefaultNamespace is the namespace that every Temporal dev server creates.
 	DefaultNamespace = "default"
-	// DefaultHeartbeatInterval is the interval of worker heartbeats. The fleet judges
-	// liveness by them, so it is far below Temporal's default of 60 s.
+	// DefaultHeartbeatInterval is far below Temporal's 60 s: the fleet judges liveness by heartbeats.
 	DefaultHeartbeatInterval = 5 * time.Second
 	// DialTimeout bounds [Dial]. It is short because an operator waits at the terminal.
 	DialTimeout = 4 * time.Second
 )
 
-// maxReconnectDelay bounds gRPC's reconnect backoff. With the default of 120 s workers
-// would stay idle long after a server has returned.
+// With gRPC's default of 120 s workers would stay idle long after a server has returned.
 const maxReconnectDelay = time.Second
 
 // Options select the server and set up the connection.
@@ -54,15 +52,13 @@ type Options struct {
 	Gzip bool
 	// Identity is the origin of requests in the Web UI. Default program@host/pid.
 	Identity string
-	// HeartbeatInterval of workers that share this client, 1 s to 60 s.
-	// Default DefaultHeartbeatInterval; negative turns heartbeats off.
+	// Interval of workers that share this client, 1 s to 60 s; negative turns heartbeats off.
 	HeartbeatInterval time.Duration
 	// Logger receives the SDK's messages. Default: none.
 	Logger *slog.Logger
 	// DialTimeout bounds Dial. Default DialTimeout.
 	DialTimeout time.Duration
-	// AskWithin bounds the wait of one command for an absent control plane, over all its
-	// requests. Default: answerTimeout per request, for clients that live long.
+	// Bound of one command's wait for an absent control plane. Default: answerTimeout per request.
 	AskWithin time.Duration
 	// Metrics receives the SDK's metrics. Default: none.
 	Metrics client.MetricsHandler
@@ -97,8 +93,7 @@ func defaultIdentity() string {
 	return fmt.Sprintf("%s@%s/%d", filepath.Base(os.Args[0]), host, os.Getpid())
 }
 
-// Client is the typed client for everything that an operator does with Roundsman. It is
-// safe for concurrent use.
+// Client is the typed client for all operations on Roundsman. It is safe for concurrent use.
 type Client struct {
 	temporal   client.Client
 	namespace  string
@@ -125,8 +120,7 @@ type Connection struct {
 // Connection returns the connection to the server.
 func (c *Client) Connection() Connection { return c.connection }
 
-// New wraps an existing Temporal client, which must use [DataConverter]. A nil logger
-// discards messages.
+// New wraps an existing Temporal client, which must use [DataConverter]. A nil logger discards.
 func New(temporal client.Client, namespace string, logger *slog.Logger) *Client {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -138,8 +132,7 @@ func New(temporal client.Client, namespace string, logger *slog.Logger) *Client 
 	}
 }
 
-// Dial connects and checks the server. Without an answer within Options.DialTimeout it
-// returns an [*UnreachableError].
+// Dial connects and checks the server. Without an answer in time it returns an [*UnreachableError].
 func Dial(ctx context.Context, options Options) (*Client, error) {
 	options = options.WithDefaults()
 	dialCtx, cancel := context.WithTimeout(ctx, options.DialTimeout)
@@ -165,7 +158,6 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 	return c, nil
 }
 
-// credentials reports whether the client presents an identity.
 func (o Options) credentials() bool {
 	return o.APIKey != "" || o.TLS != nil && (len(o.TLS.Certificates) > 0 || o.TLS.GetClientCertificate != nil)
 }
@@ -221,8 +213,7 @@ func (c *Client) Temporal() client.Client { return c.temporal }
 // Namespace returns the namespace of this client.
 func (c *Client) Namespace() string { return c.namespace }
 
-// HeartbeatInterval returns the interval of workers on this client. 0 means no heartbeats or
-// an unknown interval.
+// HeartbeatInterval returns the interval of workers on this client; 0: none or unknown.
 func (c *Client) HeartbeatInterval() time.Duration { return c.heartbeat }
 
 // Logger returns the logger for diagnostics. Errors for operators do not go there.

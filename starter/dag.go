@@ -21,12 +21,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// MaxDAGBytes bounds the compressed size of graph and state of a run. The server refuses
-// messages over 2 MiB.
+// MaxDAGBytes bounds the compressed graph and state of a run: the server refuses messages over 2 MiB.
 const MaxDAGBytes = 1536 << 10
 
-// DAGs is the client for starts, retries, approvals and added tasks of DAGs. See [Runs] for
-// the operations of both kinds of runs.
+// DAGs is the client for starts, retries, approvals and added tasks of DAGs; see also [Runs].
 type DAGs struct{ client *Client }
 
 // DAGs returns the client for operations of DAGs only.
@@ -34,14 +32,12 @@ func (c *Client) DAGs() DAGs { return DAGs{c} }
 
 // DAGOptions configure one run of a DAG. All are optional.
 type DAGOptions struct {
-	// Name of the run within the DAG: the workflow id is dag/<name>/<run>. Default: the
-	// time and a random part.
+	// Name of the run within the DAG. Default: the time and a random part.
 	Run string
 	By  string
 	// Deadline bounds the run in addition to the deadline of the spec.
 	Deadline time.Duration
-	// Resources are the configured pool sizes. An undeclared pool has size 1. An operator's
-	// resize takes precedence.
+	// Configured pool sizes. An undeclared pool has size 1. An operator's resize takes precedence.
 	Resources map[string]int
 	// RollEvents is contract.DAGInput.RollEvents.
 	RollEvents int
@@ -60,14 +56,12 @@ func (e *DAGTooLargeError) Error() string {
 		"or use for_each, which stores a definition once", e.Name, e.Tasks, e.Bytes, MaxDAGBytes)
 }
 
-// Run starts a run of a compiled spec and returns at once. An existing run under
-// options.Run gives a [*DAGExistsError], a graph that is too large a
-// [*DAGTooLargeError].
+// Run starts a run of a compiled spec and returns at once. An existing run gives a [*DAGExistsError], a graph that is
+// too large a [*DAGTooLargeError].
 func (d DAGs) Run(ctx context.Context, compiled *spec.Compiled, options DAGOptions) (RunRef, error) {
 	return d.start(ctx, compiled.Graph, compiled.Header.Name, nil, contract.DAGInput{}, options)
 }
 
-// start starts a run with this state. input holds the fields that options lack.
 func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []byte, input contract.DAGInput, options DAGOptions) (RunRef, error) {
 	encoded, hash := graph.Encode(), graph.Hash()
 	input.Name, input.Hash, input.By = name, hex.EncodeToString(hash[:]), options.By
@@ -110,7 +104,6 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 	return RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()}, nil
 }
 
-// requestMemo is the memo with the id of the request that started a run.
 const requestMemo = "roundsman_request"
 
 func memoOf(request Request, resumes string) map[string]any {
@@ -140,8 +133,6 @@ func (d DAGs) sameRequest(ctx context.Context, id string, request Request) (RunR
 	return RunRef{WorkflowID: id, RunID: info.GetExecution().GetRunId()}, nil
 }
 
-// detailsOfDAG returns the Web UI's text for a run: its starter, and the commands to show
-// and operate it.
 func detailsOfDAG(id string, input contract.DAGInput) string {
 	text := fmt.Sprintf("DAG `%s`", input.Name)
 	if input.By != "" {
@@ -157,7 +148,6 @@ func detailsOfDAG(id string, input contract.DAGInput) string {
 		"`roundsman --help` lists the commands", id, id)
 }
 
-// checkTravels checks the size of the encoded arguments.
 func checkTravels(name string, tasks int, arguments ...any) error {
 	payloads, err := DataConverter().ToPayloads(arguments...)
 	if err != nil {
@@ -181,8 +171,7 @@ func uniqueRun() string {
 
 const maxRunName = 100
 
-// CheckRunName validates the name of a run within its DAG, which becomes part of a workflow
-// id and of command lines.
+// CheckRunName checks a name, which becomes part of a workflow id and of command lines.
 func CheckRunName(run string) error {
 	odd := func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -205,8 +194,7 @@ func (e *DAGExistsError) Error() string {
 	return fmt.Sprintf("DAG run %s exists already: give the new one another name, or see `roundsman show %s`", e.WorkflowID, e.WorkflowID)
 }
 
-// Await waits for the end of a run and returns its result with all tasks. A failed or
-// canceled run is not an error: check the outcome.
+// Await waits for the end of a run and returns its result with all tasks. Check the outcome.
 func (d DAGs) Await(ctx context.Context, ref RunRef) (contract.DAGResult, error) {
 	ended, err := d.client.Runs().Await(ctx, ref)
 	if err != nil {

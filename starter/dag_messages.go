@@ -10,8 +10,8 @@ import (
 
 // Messages to an open DAG run. A refusal is returned as the error, and nothing was changed.
 
-// RetryTasks retries failed or canceled tasks of an open run and the tasks that they
-// blocked. No names means all of them. For a closed run use [DAGs.Retry].
+// RetryTasks retries failed or canceled tasks of an open run and the tasks that they blocked; no names mean all. For
+// a closed run use [DAGs.Retry].
 func (d DAGs) RetryTasks(ctx context.Context, ref RunRef, tasks []string, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateRetryTasks, contract.RetryTasksInput{Tasks: tasks, By: by})
 }
@@ -36,8 +36,8 @@ func (d DAGs) RejectTask(ctx context.Context, ref RunRef, task, by, note string)
 	return d.change(ctx, ref, contract.UpdateReject, contract.DecideTaskInput{Task: task, By: by, Note: note})
 }
 
-// AddTasks inserts tasks into an open run: a list like `tasks` of a spec, in YAML or JSON,
-// with `before` next to `needs`. Errors name the line in file.
+// AddTasks inserts tasks into an open run: a list like `tasks` of a spec, with `before` next to `needs`. Errors name
+// the line in file.
 func (d DAGs) AddTasks(ctx context.Context, ref RunRef, file string, text []byte, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateAddTasks, contract.AddTasksInput{Text: string(text), File: file, By: by})
 }

@@ -42,7 +42,6 @@ func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 	return read, nil
 }
 
-// compileSource compiles like the control plane does for a run that a job started.
 func compileSource(in contract.DAGInput) (*dag.Graph, error) {
 	compiled, err := spec.CompileText(in.SourceName, in.Source, in.Files, in.Params)
 	if err != nil {
@@ -53,13 +52,11 @@ func compileSource(in contract.DAGInput) (*dag.Graph, error) {
 
 // DAGRetry configures the retry of a closed run.
 type DAGRetry struct {
-	// Tasks to execute again with all their dependants, in addition to failed and blocked
-	// tasks.
+	// Tasks to execute again with all their dependants, in addition to failed and blocked ones.
 	From []string
 	// Current spec; nil means the run's own graph.
 	Compiled *spec.Compiled
-	// AcceptDiff allows Compiled to differ from the run's graph. Changed tasks are executed
-	// with all their dependants.
+	// AcceptDiff allows another graph. Changed tasks are executed with all their dependants.
 	AcceptDiff bool
 	// Options of the new run. An empty deadline or pool size is copied from the earlier run.
 	Options DAGOptions
@@ -71,8 +68,7 @@ type DAGRetried struct {
 	Resumes  string   `json:"resumes"`
 	Imported int      `json:"imported"`
 	Executed []string `json:"executed"`
-	// Tasks that were added to the earlier run and do not fit into this run. They must be
-	// added again.
+	// Added tasks that do not fit into this run and must be added again.
 	Dropped []string `json:"dropped,omitempty"`
 	Diff    dag.Diff `json:"diff,omitzero"`
 }
@@ -92,12 +88,9 @@ type TakenOver struct {
 	FromRun string `json:"from_run"`
 }
 
-// Retry starts a new run that continues a closed run. It takes over succeeded and skipped
-// tasks, with the results still referred to. It executes tasks that failed, were blocked or
-// canceled, or never ran. Tasks of the new run name the run that executed them.
-//
-// A spec that differs from the run's gives a [*dag.DiffError] unless retry.AcceptDiff is
-// set. An open run is refused: use RetryTasks.
+// Retry starts a new run that continues a closed run. It takes over succeeded and skipped tasks and executes the
+// others. A spec that differs from the run's gives a [*dag.DiffError] unless retry.AcceptDiff is set. An open run is
+// refused: use RetryTasks.
 func (d DAGs) Retry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried, error) {
 	ready, err := d.prepareRetry(ctx, ref, retry)
 	if err != nil {
@@ -163,8 +156,7 @@ func (d DAGs) prepareRetry(ctx context.Context, ref RunRef, retry DAGRetry) (pre
 	return ready, err
 }
 
-// ended returns the last state and the start arguments of a closed run. A terminated run
-// left no result, so its workflow is queried, which needs a control plane.
+// A terminated run left no result, so its workflow is queried, which needs a control plane.
 func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DAGInput, error) {
 	snapshot, err := d.client.Runs().Describe(ctx, ref)
 	if err != nil {

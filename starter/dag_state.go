@@ -9,10 +9,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// DAGPicture holds the states of all tasks at one moment. It costs one query for any number
-// of tasks.
+// DAGPicture holds the states of all tasks at one moment, from one query.
 type DAGPicture struct {
-	// RunRef is the workflow run that holds the tasks.
 	RunRef
 	DAG   string
 	Open  bool
@@ -25,8 +23,7 @@ type DAGShape struct {
 	graph *dag.Graph
 }
 
-// Picture reads the states of all tasks. If known is of the same workflow run, the graph is
-// not read again. The returned shape is for the next call.
+// Picture reads the states of all tasks. The returned shape is for the next call, which need not read the graph again.
 func (d DAGs) Picture(ctx context.Context, ref RunRef, known DAGShape) (DAGPicture, DAGShape, error) {
 	snapshot, err := d.client.Runs().Describe(ctx, ref)
 	if err != nil {
@@ -50,7 +47,6 @@ func (d DAGs) Picture(ctx context.Context, ref RunRef, known DAGShape) (DAGPictu
 	return picture, known, nil
 }
 
-// newest returns the current state of an open run, or the last state of a closed run.
 func (d DAGs) newest(ctx context.Context, snapshot Snapshot) ([]byte, error) {
 	if !snapshot.Open() {
 		left, err := d.client.Runs().withResult(ctx, snapshot)

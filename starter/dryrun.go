@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// StartDryRun starts a group that detects and reports, executes nothing and claims no keys.
-// unique distinguishes dry runs of one job type; a repeated name is an error.
+// StartDryRun starts a group that detects and executes nothing. unique distinguishes dry runs of one job type.
 func (r Runs) StartDryRun(ctx context.Context, spec contract.JobTypeSpec, unique string) (RunRef, error) {
 	run, err := r.client.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       contract.DryRunWorkflowID(spec.Name, unique),

@@ -43,8 +43,7 @@ type InvalidError = rpc.InvalidError
 // Invalidf returns an [InvalidError] with a formatted text.
 func Invalidf(format string, args ...any) error { return rpc.Invalidf(format, args...) }
 
-// GivenUpError reports that the caller stopped waiting for the answer to an update. The
-// workflow may carry it out all the same.
+// GivenUpError means: the caller stopped waiting. The workflow may carry the update out all the same.
 type GivenUpError struct {
 	// Request without an answer.
 	Asked string
@@ -60,18 +59,15 @@ func (e *GivenUpError) Error() string {
 // Unwrap returns the cause.
 func (e *GivenUpError) Unwrap() error { return e.Cause }
 
-// ControlPlaneDownError reports that the server answers but no control plane does: no
-// `roundsman server` (or `roundsman dev`) polls the control queue of the namespace, or it
-// is overloaded (see [ControlPlaneDownError.Polls]).
+// ControlPlaneDownError reports that the server answers but no control plane polls the control queue of the
+// namespace, or it is overloaded (see [ControlPlaneDownError.Polls]).
 type ControlPlaneDownError struct {
 	// Request without an answer.
 	Asked string
-	// Waited is the duration of the request. LastPoll is the last poll of a control plane, at
-	// most five minutes before; zero: none.
+	// Duration of the request, and the last poll of a control plane in the five minutes before; zero: none.
 	Waited   time.Duration
 	LastPoll time.Time
-	// Later is true if the request may still be carried out: the server keeps an update for
-	// the next control plane.
+	// Later: the server keeps an update for the next control plane.
 	Later bool
 	// AsOf is the time of the state that is shown instead; zero: none.
 	AsOf time.Time
@@ -145,8 +141,7 @@ type RefusedError struct {
 	cause         error
 }
 
-// Error implements error. A reason of several lines, such as the errors of a file, begins on
-// its own line.
+// Error implements error. A reason of several lines begins on its own line.
 func (e *RefusedError) Error() string {
 	separator := " "
 	if strings.Contains(e.Reason, "\n") {
@@ -158,7 +153,6 @@ func (e *RefusedError) Error() string {
 // Unwrap returns the original error.
 func (e *RefusedError) Unwrap() error { return e.cause }
 
-// runError turns the server's error about a run into one with advice.
 func runError(ref RunRef, err error) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return &NotFoundError{
@@ -169,15 +163,13 @@ func runError(ref RunRef, err error) error {
 	return fmt.Errorf("run %s: %w", ref.WorkflowID, err)
 }
 
-// unansweredError is the reason why an existing workflow did not answer: no control plane,
-// a pause in Temporal, or a stuck workflow. The server's own data can still be shown.
+// unansweredError is the reason why an existing workflow did not answer. The server's own data can still be shown.
 type unansweredError interface {
 	error
 	unanswered()
 }
 
-// Unanswered reports whether err means that a workflow exists and does not answer: a
-// [*ControlPlaneDownError], [*PausedWorkflowError] or [*StuckWorkflowError].
+// Unanswered reports whether err means that an existing workflow does not answer.
 func Unanswered(err error) bool {
 	var silent unansweredError
 	return errors.As(err, &silent)
@@ -206,7 +198,7 @@ func NotReady(err error) bool {
 	return errors.As(err, &notReady) || is && refused.Type() == contract.RunNotBegunError || isContinuing(err)
 }
 
-// isContinuing reports whether a run refused a query because it reads its state. The server passes the text only.
+// The server passes only the text of the error.
 func isContinuing(err error) bool {
 	failed, is := errors.AsType[*serviceerror.QueryFailed](err)
 	return is && strings.Contains(failed.Error(), "(type: "+contract.RunNotBegunError)

@@ -10,9 +10,8 @@ import (
 // maxFailures bounds the failed items read to count their messages.
 const maxFailures = 10_000
 
-// Failures groups the failed items of a closed run by message, the most frequent first.
-// uncounted items are in no group. Items missing in the result are read from the run, which
-// needs a control plane; without one they are uncounted.
+// Failures groups the failed items of a closed run by message, the most frequent first. uncounted items are in no
+// group. Items missing in the result need a control plane.
 func (r Runs) Failures(ctx context.Context, snapshot Snapshot) (failures []explain.Failure, uncounted int) {
 	if snapshot.Open() || snapshot.Progress == nil {
 		return nil, 0

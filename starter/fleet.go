@@ -19,8 +19,7 @@ func (c *Client) Workers() Workers { return Workers{c} }
 // WorkerAction is an operator's action on a worker.
 type WorkerAction string
 
-// The actions. Drain and cordon both stop new work; drain also marks the worker as about to
-// end. Uncordon undoes both.
+// Drain and cordon both stop new work; drain also marks the worker as about to end. Uncordon undoes both.
 const (
 	ActionDrain    WorkerAction = "drain"
 	ActionCordon   WorkerAction = "cordon"
@@ -36,8 +35,7 @@ func (w Workers) List(ctx context.Context, filter contract.WorkersQueryInput) ([
 	return answer.Workers, err
 }
 
-// Registry lists the workers with the state of the registry: whether living workers may be
-// missing, and why workers are not observed.
+// Registry lists the workers, and whether living ones may be missing or are not observed.
 func (w Workers) Registry(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
 	answer, err := query[contract.WorkersQueryResult](ctx, w.client, fleetRef(), contract.QueryWorkers, filter)
 	if err != nil {
@@ -66,8 +64,7 @@ func (w Workers) Get(ctx context.Context, id string) (contract.WorkerDetail, err
 	return contract.WorkerDetail{}, &NotFoundError{What: "worker", Name: id, Hint: "see `roundsman workers`"}
 }
 
-// Operate carries out an operator's action and returns the worker after it. The worker's
-// transitions keep by and reason.
+// Operate carries out an operator's action and returns the worker after it.
 func (w Workers) Operate(ctx context.Context, id string, action WorkerAction, by, reason string) (contract.WorkerDetail, error) {
 	after, err := update[contract.WorkerDetail](ctx, w.client, fleetRef(), contract.UpdateOperateWorker,
 		contract.OperateWorkerInput{ID: id, Action: string(action), By: by, Reason: reason})
@@ -83,8 +80,7 @@ type RemovedWorkers struct {
 	DryRun  bool     `json:"dry_run,omitempty"`
 }
 
-// Cleanup removes OFFLINE workers from the registry: all, or those offline for longer than
-// the deletion threshold.
+// Cleanup removes OFFLINE workers: all, or those offline for longer than the deletion threshold.
 func (w Workers) Cleanup(ctx context.Context, all bool, by string) (RemovedWorkers, error) {
 	result, err := update[contract.CleanupWorkersResult](ctx, w.client, fleetRef(), contract.UpdateCleanupWorkers, contract.CleanupWorkersInput{AllOffline: all, By: by})
 	return RemovedWorkers{Removed: result.Removed}, err
@@ -96,14 +92,12 @@ func (w Workers) PreviewCleanup(ctx context.Context, all bool) (RemovedWorkers, 
 	return RemovedWorkers{result.Removed, true}, err
 }
 
-// Thresholds returns the thresholds of the registry and the control planes that started
-// last. It needs a control plane.
+// Thresholds returns the registry's thresholds and the last started control planes. It needs a control plane.
 func (w Workers) Thresholds(ctx context.Context) (contract.ThresholdsResult, error) {
 	return query[contract.ThresholdsResult](ctx, w.client, fleetRef(), contract.QueryThresholds)
 }
 
-// Handlers returns the descriptors registered by workers, one per name. It needs a control
-// plane.
+// Handlers returns the registered descriptors, one per name. It needs a control plane.
 func (w Workers) Handlers(ctx context.Context) ([]jobtype.Descriptor, error) {
 	answer, err := query[contract.HandlersQueryResult](ctx, w.client, fleetRef(), contract.QueryHandlers)
 	if err != nil {

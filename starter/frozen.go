@@ -5,20 +5,16 @@ import (
 	"time"
 )
 
-// StatusPaused is the status of a workflow paused in Temporal itself, with the Web UI's
-// button or `temporal workflow pause`. It is open, does nothing and answers nothing. It is
-// unrelated to Roundsman's own pauses.
+// StatusPaused is the status of a workflow paused in Temporal itself. It is open and answers nothing. Roundsman's own
+// pauses are others.
 const StatusPaused RunStatus = "Paused"
 
-// open reports whether a workflow with this status can still continue.
 func (s RunStatus) open() bool { return s == StatusRunning || s == StatusPaused }
 
-// PausedWorkflowError reports that a workflow does not answer because it is paused in
-// Temporal itself.
+// PausedWorkflowError means: a workflow does not answer because it is paused in Temporal itself.
 type PausedWorkflowError struct {
 	WorkflowID string
-	// By and Note are the server's record of the pause. Since is zero if it could not be
-	// read.
+	// The server's record of the pause. Since is zero if unreadable.
 	By, Note string
 	Since    time.Time
 }

@@ -20,8 +20,7 @@ func (e *NoAdmissionError) Error() string {
 // Is makes errors.Is(err, ErrNotFound) true.
 func (*NoAdmissionError) Is(target error) bool { return target == ErrNotFound }
 
-// Holds lists job types and keys disabled by the retry budget, and keys marked as done. It
-// needs a control plane. Without admission the list is empty.
+// Holds lists disabled job types and keys, and keys marked as done. It needs a control plane.
 func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contract.HoldsResult, error) {
 	filter.At = time.Now().UTC() // A workflow's clock stops between its events.
 	all, err := query[contract.HoldsResult](ctx, a.client, admissionRef(), contract.QueryHolds, filter)
@@ -31,8 +30,7 @@ func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contr
 	return all, err
 }
 
-// ReEnable enables a key that the retry budget has disabled, or the job type if key is
-// empty, and resets its failures.
+// ReEnable lifts the hold of a key, or of the job type if key is empty, and resets its failures.
 func (a Admission) ReEnable(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
 	return operateAdmission[contract.HoldResult](ctx, a, contract.UpdateReEnable, "re-enable "+jobType, contract.ReEnableInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
@@ -42,8 +40,7 @@ func (a Admission) Forgive(ctx context.Context, jobType, key string) (contract.H
 	return operateAdmission[contract.HoldResult](ctx, a, contract.UpdateForgive, "forgive "+jobType, contract.ForgiveInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
 
-// MarkDone skips proposals with this key for the given time, because their work is done. The
-// job type must have been applied, so a mark always has an effect.
+// MarkDone skips proposals with this key for the given time. The job type must have been applied.
 func (a Admission) MarkDone(ctx context.Context, jobType, key string, lasts time.Duration) (contract.HoldResult, error) {
 	if _, err := a.client.DescribeSchedule(ctx, jobType); err != nil {
 		return contract.HoldResult{}, err

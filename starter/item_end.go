@@ -34,9 +34,8 @@ func (r Runs) CancelItem(ctx context.Context, ref ItemRef, reason string) error 
 	return r.endItem(ctx, ref, contract.CancelItemInput{Reason: reason})
 }
 
-// ExpireItem ends one job at once without waiting for its handler, which is stopped and
-// whose outcome is ignored. A started job ends as stale, another job as expired. All else is
-// as in CancelItem.
+// ExpireItem ends one job at once; its handler is stopped and its outcome ignored. A started job ends as stale,
+// another as expired.
 func (r Runs) ExpireItem(ctx context.Context, ref ItemRef, reason string) error {
 	return r.endItem(ctx, ref, contract.CancelItemInput{Reason: reason, Force: true})
 }

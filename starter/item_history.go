@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter/attempts"
 )
 
-// Types of the history of an item.
 type (
 	// ItemHistory lists the attempts and requests of an item.
 	ItemHistory = attempts.ItemHistory
@@ -44,8 +43,7 @@ func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 	return ItemDetail{Item: item, ItemHistory: history}, err
 }
 
-// History reads the attempts at an item from the history of its run, from the workflow run in which
-// the item ended back to its first attempt. It takes at most answerTimeout.
+// History reads the attempts at an item from the history of its run, for at most answerTimeout.
 func (r Runs) History(ctx context.Context, item Item) (ItemHistory, error) {
 	found, err := r.Histories(ctx, item.Recorded(), []Item{item})
 	return *found[item.ID], err
@@ -70,7 +68,6 @@ func (r Runs) Histories(ctx context.Context, ref RunRef, items []Item) (map[stri
 	return found, nil
 }
 
-// attempts is the number of attempts in the history. Only a task may have one that it does not count.
 func (i Item) attempts() int {
 	if i.Kind == KindJob {
 		return i.Attempt
@@ -81,13 +78,11 @@ func (i Item) attempts() int {
 const (
 	// listedAfter is the time after which the server lists a workflow run.
 	listedAfter = time.Minute
-	// clockSkew bounds the differences of the server's clocks. A workflow run that started later than the item ended
-	// costs only one more read; the item is missing in one before it.
+	// A workflow run that started later than the item ended costs only one more read.
 	clockSkew = 5 * time.Second
 )
 
-// linkOf returns the workflow run in which the last of the items ended: a group of 1,000,000 jobs continues as
-// new a hundred times. It returns ref for items that are open, or have just ended.
+// linkOf returns the workflow run in which the last item ended: a group of 1,000,000 jobs continues as new a hundred times.
 func (r Runs) linkOf(ctx context.Context, ref RunRef, items []Item) RunRef {
 	var last time.Time
 	for _, item := range items {
@@ -110,8 +105,7 @@ func (r Runs) linkOf(ctx context.Context, ref RunRef, items []Item) RunRef {
 	return RunRef{WorkflowID: ref.WorkflowID, RunID: found.GetExecutions()[0].GetExecution().GetRunId()}
 }
 
-// histories reads the history of items, from the newest workflow run back, until enough
-// returns true, for at most answerTimeout. After an error the result is incomplete.
+// histories reads from the newest workflow run back until enough returns true. After an error the result is incomplete.
 func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough func(map[string]*ItemHistory) bool) (map[string]*ItemHistory, error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -25,8 +25,7 @@ func (r Runs) ItemByKey(ctx context.Context, ref RunRef, key string) (Item, erro
 // namedMatches is how many tasks the error about several of them names.
 const namedMatches = 10
 
-// OfKey chooses the item with a key from the matches in one run. Of a DAG there must be one: an action on another
-// task than was meant cannot be undone.
+// OfKey chooses the item with a key. Several tasks of a DAG are an error: an action on the wrong task cannot be undone.
 func OfKey(workflowID, key string, items []Item, total int) (Item, error) {
 	if len(items) == 0 {
 		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: action.See(action.ListItems, action.Args{"run": workflowID})}
@@ -51,16 +50,14 @@ func OfKey(workflowID, key string, items []Item, total int) (Item, error) {
 type ItemSearch struct {
 	// Runs selects the runs to search; the newest first, at most Runs.Limit.
 	Runs RunFilter
-	// States and DedupeKey are as in [ItemFilter]. Worker keeps the items that this worker runs
-	// or ran last.
+	// As in [ItemFilter]. Worker keeps the items that this worker runs or ran last.
 	States            []string
 	DedupeKey, Worker string
 	// Limit is the most items returned. Default 200.
 	Limit int
 }
 
-// Search lists items of several runs, those of the newest run first. The error names the runs
-// that did not answer; the result has the items of the others.
+// Search lists items of several runs, newest run first. The error names the runs that did not answer.
 func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
 	runs, err := r.List(ctx, search.Runs)
 	if err != nil {

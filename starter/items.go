@@ -16,8 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter/pastjobs"
 )
 
-// Item is a job of a group or a task of a DAG, as reported by its run. A running item includes
-// its worker's last report.
+// Item is a job of a group or a task of a DAG.
 type Item struct {
 	Run RunRef `json:"run"`
 	ID  string `json:"id"`
@@ -26,19 +25,16 @@ type Item struct {
 	State string `json:"state"`
 	// Standing is derived from the state.
 	Standing explain.ItemStanding `json:"standing"`
-	// DedupeKey of a job. Items is the number of proposals in the job if there are several.
-	// DedupeKey is then that of the first, and Batch lists them if a single job or the work was requested.
+	// Key of a job, and the number of its proposals if there are several. Batch is only for a single job or with the work.
 	DedupeKey string              `json:"dedupe_key,omitempty"`
 	Items     int                 `json:"items,omitempty"`
 	Batch     []jobtype.BatchItem `json:"batch,omitempty"`
 	Summary   string              `json:"summary,omitempty"`
 	Priority  jobtype.Priority    `json:"priority,omitempty"`
-	// Tasks that a task depends on. Lists of items have the first [ListedNeeds] of them, and
-	// count the rest in NeedsLeftOut.
+	// Tasks that a task depends on. Lists have the first [ListedNeeds] and count the rest.
 	Needs        []string `json:"needs,omitempty"`
 	NeedsLeftOut int      `json:"needs_left_out,omitempty"`
-	// Waiting is the reason why the item is not running, Wait its form for programs, Until the
-	// end of the wait.
+	// Reason why the item is not running, its form for programs, and the end of the wait.
 	Waiting string               `json:"waiting,omitempty"`
 	Wait    *contract.WaitReason `json:"wait,omitempty"`
 	Until   time.Time            `json:"until,omitzero"`
@@ -58,8 +54,7 @@ type Item struct {
 	NotBefore time.Time        `json:"not_before,omitzero"`
 	// Estimate in the proposal of a job.
 	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
-	// ReadyAt is the end of the task's last need, Decision the operator's decision about the
-	// task. [Runs.Timeline] sets them.
+	// End of the task's last need, and the operator's decision. [Runs.Timeline] sets them.
 	ReadyAt   time.Time    `json:"ready_at,omitzero"`
 	Decision  *ItemRequest `json:"decision,omitempty"`
 	StartedAt time.Time    `json:"started_at,omitzero"`
@@ -67,8 +62,7 @@ type Item struct {
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
-	// Result of a task while another task refers to it, or the data of a completed job, up to
-	// 4 KiB.
+	// Result of a task while another task refers to it, or a completed job's data up to 4 KiB.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Active *ActiveItem     `json:"active,omitempty"`
 	// Work is the [contract.JobWork] of a job that was not completed, if the filter requests it.
@@ -152,9 +146,8 @@ func ItemStates() []string {
 	return states
 }
 
-// Items lists the items of a run, open or closed, and returns the total number of matches. The
-// items held by an open run come first, by number, then those of its record in page order. It
-// needs a control plane for an open run, and for a closed run without a result.
+// Items lists the items of a run and returns the total number of matches: those held by an open run first, then those
+// of its record. It needs a control plane for an open run, and for a closed run without a result.
 func (r Runs) Items(ctx context.Context, ref RunRef, filter ItemFilter) ([]Item, int, error) {
 	described, err := r.Describe(ctx, ref)
 	if err != nil {
@@ -189,13 +182,10 @@ func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter
 	return items[from:min(from+min(filter.Limit, len(items)), len(items))], len(items), err
 }
 
-// selectsAssigned reports whether the filter selects the assigned or the running items, but not
-// both.
 func (f ItemFilter) selectsAssigned() bool {
 	return slices.Contains(f.States, contract.JobAssigned) != slices.Contains(f.States, contract.JobRunning)
 }
 
-// jobs lists the jobs of a group: those it still holds, then those of its record.
 func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
 	choice, err := pastjobs.Choose(filter.States, filter.ID, filter.DedupeKey, filter.Offset, filter.Limit)
 	if err != nil {
@@ -247,7 +237,6 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 	})
 }
 
-// endedTasks reads the tasks of a closed run from its last state.
 func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter) ([]Item, int, error) {
 	started, err := r.client.DAGs().arguments(ctx, ended.RunRef)
 	if err != nil {
@@ -269,7 +258,6 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	return items, total, nil
 }
 
-// pages reads the filtered items page by page, and adds the server's data of running attempts.
 func pages(described Snapshot, filter ItemFilter, most int, ask func(offset, limit int) ([]Item, int, error)) ([]Item, int, error) {
 	var items []Item
 	for {

@@ -7,9 +7,8 @@ import (
 	"github.com/roundsman/roundsman/starter/pastjobs"
 )
 
-// JobMap returns the state of each job of a group in one byte by its number: an index into
-// [contract.JobStates], or [contract.JobMapUnknown]. It costs one query for any number of jobs; ended
-// jobs come from the record.
+// JobMap returns the state of each job of a group in one byte: an index into [contract.JobStates], or
+// [contract.JobMapUnknown]. It costs one query; ended jobs come from the record.
 func (r Runs) JobMap(ctx context.Context, ref RunRef) ([]byte, error) {
 	described, err := r.Describe(ctx, ref)
 	if err != nil {

@@ -21,8 +21,7 @@ type Recalled struct {
 	Query func(name string, args ...any) (any, error)
 }
 
-// memory answers the queries of one command to open runs while no control plane does. A run that
-// was recalled once answers from the same state until the end of the command.
+// memory answers one command's queries to open runs while no control plane does, always from the same state.
 type memory struct {
 	mu   sync.Mutex
 	runs map[string]Recalled
@@ -31,8 +30,7 @@ type memory struct {
 
 type memoryKey struct{}
 
-// WithMemory returns a context whose queries to open runs are answered from their histories if no
-// control plane answers.
+// WithMemory makes queries of the context use histories if no control plane answers.
 func WithMemory(ctx context.Context) context.Context {
 	if inMemory(ctx) != nil {
 		return ctx
@@ -45,7 +43,6 @@ func inMemory(ctx context.Context) *memory {
 	return m
 }
 
-// memoryOf returns the memory for queries to ref; nil: only a control plane answers them.
 func (c *Client) memoryOf(ctx context.Context, ref RunRef) *memory {
 	if c.recall == nil || isEntity(ref) {
 		return nil
@@ -61,8 +58,7 @@ func isEntity(ref RunRef) bool {
 	return false
 }
 
-// RecallOf returns a [*ControlPlaneDownError] if queries of the context were answered from
-// histories, else nil.
+// RecallOf returns a [*ControlPlaneDownError] if queries of the context were answered from histories.
 func RecallOf(ctx context.Context) error {
 	if at := AsOf(ctx); !at.IsZero() {
 		down := *inMemory(ctx).down
@@ -72,8 +68,7 @@ func RecallOf(ctx context.Context) error {
 	return nil
 }
 
-// AsOf returns the time of the oldest state of a run that answered queries of the context; zero:
-// none did.
+// AsOf returns the time of the oldest recalled state of the context; zero: none.
 func AsOf(ctx context.Context) (oldest time.Time) {
 	m := inMemory(ctx)
 	if m == nil {
@@ -89,7 +84,6 @@ func AsOf(ctx context.Context) (oldest time.Time) {
 	return oldest
 }
 
-// absent reports whether the command knows that no control plane answers.
 func (m *memory) absent() bool {
 	if m == nil {
 		return false
@@ -127,7 +121,6 @@ func remember[T any](ctx context.Context, c *Client, m *memory, ref RunRef, name
 	return answer, nil
 }
 
-// absentNow keeps the first error which shows that no control plane answers.
 func (m *memory) absentNow(err error) bool {
 	down, is := errors.AsType[*ControlPlaneDownError](err)
 	if m == nil || !is {

@@ -12,8 +12,7 @@ import (
 
 // Person is the person for whom a serving process acts.
 type Person struct {
-	// Actor is the name, From the address, Via the interface and Auth the means of
-	// authentication; see contract.AuditEntry.
+	// See contract.AuditEntry.
 	Actor, From, Via, Auth string
 }
 
@@ -22,9 +21,8 @@ func (p Person) Identity() string {
 	return auditlog.Identity(auditlog.Through(p.Via, p.Auth), p.Actor, p.From)
 }
 
-// For returns a client on the same connection that acts as the person, in Temporal's history
-// and in the audit log. Close ends that client only. It calls warn when a completed action
-// could not be recorded.
+// For returns a client that acts as the person, on the same connection. Close ends that client only. It calls warn
+// when an action could not be recorded.
 func (c *Client) For(ctx context.Context, person Person, warn func(error)) (*Client, error) {
 	shared, err := client.NewClientFromExistingWithContext(ctx, c.temporal, client.Options{
 		Namespace: c.namespace, Identity: person.Identity(), DataConverter: DataConverter(), Logger: log.NewStructuredLogger(c.logger),

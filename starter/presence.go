@@ -10,10 +10,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// patient bounds a request to a workflow by answerTimeout, since a control plane may have to
-// load a long history first. With [Options.AskWithin] set, it also probes admission, whose
-// history is short, and gives up if no control plane answers. Requests to entities are bounded
-// by AskWithin.
+// patient bounds a request to a workflow by answerTimeout: a control plane may load a long history first. With
+// [Options.AskWithin] it also probes admission, whose history is short, and gives up without an answer.
 func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, context.CancelFunc) {
 	if c.askWithin <= 0 {
 		return context.WithTimeout(ctx, answerTimeout)
@@ -42,13 +40,11 @@ func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, cont
 // lastPollTimeout is short: the caller has waited for an answer already.
 const lastPollTimeout = time.Second
 
-// down returns the error for a request without an answer, sent at began.
 func (c *Client) down(ctx context.Context, asked string, began time.Time, cause error) *ControlPlaneDownError {
 	return &ControlPlaneDownError{Asked: asked, Waited: time.Since(began), LastPoll: c.lastPoll(ctx), Cause: cause}
 }
 
-// lastPoll returns the last poll of a control plane. It is zero if unknown: the server keeps it for
-// five minutes.
+// The server keeps the last poll of a control plane for five minutes.
 func (c *Client) lastPoll(ctx context.Context) (last time.Time) {
 	limited, cancel := context.WithTimeout(ctx, lastPollTimeout)
 	defer cancel()

@@ -15,12 +15,10 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// answerTimeout bounds the answer to a query or an update. A control plane answers in
-// milliseconds, or in a few seconds if it has to load a long history first.
+// A control plane answers in milliseconds, or in a few seconds if it loads a long history first.
 const answerTimeout = 10 * time.Second
 
-// query queries a workflow, open or closed, and decodes the answer. With [WithMemory] it needs no
-// control plane.
+// With [WithMemory] query needs no control plane.
 func query[T any](ctx context.Context, c *Client, ref RunRef, name string, args ...any) (answer T, err error) {
 	memory := c.memoryOf(ctx, ref)
 	if !memory.absent() {
@@ -68,8 +66,7 @@ func queryOnce[T any](ctx context.Context, c *Client, reject enumspb.QueryReject
 	return answer, nil
 }
 
-// rejectCondition rejects queries to an ended worker registry, which would answer from its old
-// history. Closed runs may be queried.
+// An ended worker registry would answer from its old history. Closed runs may be queried.
 func rejectCondition(ref RunRef) enumspb.QueryRejectCondition {
 	if ref == fleetRef() {
 		return enumspb.QUERY_REJECT_CONDITION_NOT_OPEN
@@ -84,9 +81,7 @@ const (
 	continuesWithin = answerTimeout / 2
 )
 
-// update sends an update and waits for its answer. The server drops an update if it does not
-// accept its workflow task, for example when a signal arrives during a continue-as-new.
-// Nothing was done then, so update sends it again.
+// update repeats an update that the server drops, for example during a continue-as-new: nothing was done then.
 func update[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (answer T, err error) {
 	err = c.presence.Request(func() error {
 		answer, err = updateOnce[T](ctx, c, ref, name, argument)
@@ -121,8 +116,7 @@ func updateOnce[T any](ctx context.Context, c *Client, ref RunRef, name string, 
 	}
 }
 
-// continued reports whether a run has continued as new instead of answering an update: the update goes to its next
-// workflow run.
+// continued reports whether a run has continued as new: the update goes to its next workflow run.
 func (c *Client) continued(ctx context.Context, ref RunRef, err error) bool {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); !missing || ref.RunID != "" || ref == fleetRef() {
 		return false
@@ -134,8 +128,7 @@ func (c *Client) continued(ctx context.Context, ref RunRef, err error) bool {
 // askedUpdate is the prefix of the request that askError gets for an update.
 const askedUpdate = "update "
 
-// askError distinguishes a caller that gave up, a missing workflow, a missing control plane
-// and a refusal by the workflow.
+// askError distinguishes a caller that gave up, a missing workflow or control plane, and a refusal.
 func (c *Client) askError(ctx context.Context, ref RunRef, asked string, began time.Time, err error) error {
 	var missing *serviceerror.NotFound
 	switch {
@@ -167,8 +160,6 @@ func (c *Client) askError(ctx context.Context, ref RunRef, asked string, began t
 	return fmt.Errorf("%s of %s: %w", asked, ref.WorkflowID, err)
 }
 
-// rejected returns the reason why the server did not query the workflow: a pause, or its end
-// if only an open one may answer.
 func (c *Client) rejected(ctx context.Context, ref RunRef, status enumspb.WorkflowExecutionStatus) error {
 	if silent := c.pausedOrStuck(ctx, ref); silent != nil {
 		return silent
@@ -182,7 +173,6 @@ func (c *Client) rejected(ctx context.Context, ref RunRef, status enumspb.Workfl
 	return fmt.Errorf("workflow %s was not queried: it was %s; try again", ref.WorkflowID, status)
 }
 
-// endedError reports a query to a workflow that must be open and has ended.
 type endedError struct {
 	ref    RunRef
 	status enumspb.WorkflowExecutionStatus

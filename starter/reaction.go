@@ -11,23 +11,19 @@ import (
 )
 
 const (
-	// reactionTimeout bounds the watch of a run after a request. A run reacts in
-	// milliseconds. A failing workflow task shows with the first attempt.
+	// A run reacts in milliseconds. A failing workflow task shows with the first attempt.
 	reactionTimeout = 8 * time.Second
 	reactionLook    = 100 * time.Millisecond
 )
 
-// reacted watches the reaction of a run to a request. It returns nil as soon as the run
-// continues, and also without a result in time: the request is delivered, and a later control
-// plane carries it out. If the run's workflow tasks fail, or it is paused in Temporal, it will
-// not read the request. The error then names the remedy.
+// reacted returns nil as soon as the run continues, and also without a result in time: a later control plane reads
+// the request. If the run's workflow tasks fail, or it is paused in Temporal, the error names the remedy.
 func (r Runs) reacted(ctx context.Context, ref RunRef) error {
 	present, done := r.client.patient(ctx, ref) // It ends early without a control plane.
 	defer done()
 	limited, cancel := context.WithTimeout(present, reactionTimeout)
 	defer cancel()
-	// A run that has ended two workflow tasks since the first look has read the request: only
-	// the first can have begun before it arrived. A busy run always has another task pending.
+	// A run that has ended two workflow tasks since the first look has read the request.
 	var scheduled time.Time
 	for ended := -1; ended < 2; {
 		described, err := r.client.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, "")

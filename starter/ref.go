@@ -37,9 +37,8 @@ const (
 	dagPrefix   = "dag/"
 )
 
-// JobTypeOfRun parses the job type from a workflow id, with or without group/, for runs
-// without search attributes at hand. The server appends "-" and the tick's time to the
-// workflow id of a Schedule.
+// JobTypeOfRun parses the job type from a workflow id. The server appends "-" and the tick's time to the workflow id
+// of a Schedule.
 func JobTypeOfRun(workflowID string) string {
 	rest := strings.TrimPrefix(workflowID, groupPrefix)
 	if name, _, adHoc := contract.AdHocOf(groupPrefix + rest); adHoc {
@@ -65,8 +64,7 @@ func NameOfRun(workflowID string) string {
 	return JobTypeOfRun(workflowID)
 }
 
-// Scheduled reports whether a run's id is that of a Schedule's tick, so its job type is certain.
-// Other ids have parts that callers choose.
+// Scheduled reports whether a run's id is that of a Schedule's tick. Callers choose parts of other ids.
 func Scheduled(workflowID string) bool {
 	rest, group := strings.CutPrefix(workflowID, groupPrefix)
 	at := tickSuffix.FindStringIndex(rest)
@@ -84,8 +82,7 @@ func TickOf(workflowID string) time.Time {
 	return at
 }
 
-// Locate follows an item's path through sub-DAGs, and through the DAG of a job, to the run
-// that has the item.
+// Locate follows an item's path through sub-DAGs, and through the DAG of a job, to its run.
 func (r Runs) Locate(ctx context.Context, item ItemRef) (ItemRef, error) {
 	for at := 0; ; {
 		cut := strings.IndexByte(item.ID[at:], '/')

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Request identifies an operator's request, so that a repetition has no second effect. Its ID
-// becomes the id of updates and of patches of Schedules, and the default name of runs.
-// Temporal accepts each id once.
+// Request identifies an operator's request. Its ID becomes the id of updates and of patches, and the default name of
+// runs: Temporal accepts each id once.
 type Request struct {
 	ID string
 	// Time of the first attempt.
@@ -28,7 +27,6 @@ func RequestOf(ctx context.Context) (Request, bool) {
 	return request, known
 }
 
-// updateID returns the same id for a repeated request.
 func updateID(ctx context.Context, name string) string {
 	if request, known := RequestOf(ctx); known {
 		return request.ID + "/" + name

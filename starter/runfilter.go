@@ -88,7 +88,6 @@ func (f RunFilter) query() (string, error) {
 	return strings.Join(append([]string{types[kind], "ExecutionStatus != 'ContinuedAsNew'"}, terms...), " AND "), nil
 }
 
-// times are the terms that bound the times of the runs.
 func (f RunFilter) times() []string {
 	var terms []string
 	if f.Running {
@@ -109,7 +108,6 @@ func (f RunFilter) times() []string {
 	return terms
 }
 
-// quoted writes names as a list of a query.
 func quoted[S ~string](what string, names []S) (string, error) {
 	list := make([]string, len(names))
 	for i, name := range names {

@@ -36,7 +36,6 @@ const StatusRunning RunStatus = "Running"
 // Kind is the kind of a run.
 type Kind string
 
-// The kinds.
 const (
 	// KindGroup is a run of a job type, with detected or submitted jobs.
 	KindGroup Kind = "group"
@@ -78,13 +77,11 @@ type Run struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// TopFailure is the most frequent failure of its items; nil in lists without counts, and for an open group.
 	TopFailure *explain.Failure `json:"top_failure,omitempty"`
-	// Pace compares the run with earlier ones of its job type. It is nil if Counts are, and for
-	// runs that have not begun, were canceled or skipped, or are not from the Schedule.
+	// Comparison with earlier runs, for counted runs of the Schedule that have begun.
 	Pace *contract.Pace `json:"pace,omitempty"`
 }
 
-// Counts are the items of a run by state. For a group they include the counts of proposals,
-// named as in [contract.GroupCounts].
+// Counts are the items of a run by state. For a group see [contract.GroupCounts].
 type Counts map[string]int
 
 // Progress adds up the items of a run.
@@ -107,9 +104,8 @@ func (r Run) WithStanding() Run { return Snapshot{Run: r}.stand().Run }
 // Name returns the job type or the DAG of the run.
 func (r Run) Name() string { return cmp.Or(r.JobType, r.DAG) }
 
-// List lists runs, newest first. The list comes from visibility, which may lag by a second and
-// must not be polled. For one job type it adds the running group from the Schedule, which does
-// not lag.
+// List lists runs, newest first. Visibility may lag by a second and must not be polled. For one job type List adds
+// the running group from the Schedule, which does not lag.
 func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
 	query, err := filter.query()
@@ -137,8 +133,7 @@ const countParallel = 16
 // countWithin bounds the wait of a list for counts; the list is useful without them.
 const countWithin = 3 * time.Second
 
-// addCounts queries each run. A run without an answer has no counts. After one query that finds
-// the control plane down, no other open run is queried.
+// After one query that finds the control plane down, addCounts queries no other open run.
 func (r Runs) addCounts(ctx context.Context, runs []Run) {
 	var (
 		asking errgroup.Group
@@ -228,8 +223,7 @@ func (f RunFilter) keeps(run Run) bool {
 	return f.DryRuns || !run.DryRun
 }
 
-// addScheduled adds runs that the Schedule has started and visibility does not have yet. Errors
-// are ignored: the list is correct without those runs.
+// addScheduled adds runs that the Schedule has started and visibility lacks. The list is correct without them.
 func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run {
 	schedule, err := r.client.DescribeSchedule(ctx, name)
 	if err != nil {
@@ -247,7 +241,6 @@ func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run 
 	return found
 }
 
-// runOf converts the data that describe and list have in common.
 func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	run := Run{
 		RunRef: RunRef{
@@ -289,18 +282,15 @@ func ResumesOf(info *workflowpb.WorkflowExecutionInfo) (resumes string) {
 	return resumes
 }
 
-// Cancel sends the run the request to end: running items are canceled, pending items do not
-// start, and the run reports its completed work. In a DAG, tasks with the rule always still
-// run; a second request cancels them too. Cancel returns when the run has read the request,
-// not when it has ended. A run that does not react within seconds gives a [*StuckWorkflowError]
-// or [*PausedWorkflowError]. Canceling a closed run is an error.
+// Cancel sends the run the request to end. In a DAG, tasks with the rule always still run; a second request cancels
+// them too. Cancel returns when the run has read the request. A run that does not react gives a [*StuckWorkflowError]
+// or [*PausedWorkflowError].
 func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
 	return r.signal(ctx, ref, ": there is nothing to cancel", contract.SignalCancelRun, contract.CancelRunInput{Reason: reason, By: r.client.operator.actor})
 }
 
-// Pause stops an open run from starting items until Resume. Running jobs continue. Paused time
-// does not count toward a group's max_runtime, but toward a DAG's deadline. A repeated pause
-// replaces the note.
+// Pause stops an open run from starting items until Resume. Paused time does not count toward a group's max_runtime,
+// but toward a DAG's deadline.
 func (r Runs) Pause(ctx context.Context, ref RunRef, note string) error {
 	return r.signal(ctx, ref, "", contract.SignalPause, contract.PauseInput{Note: note, By: r.client.operator.actor})
 }
@@ -310,7 +300,6 @@ func (r Runs) Resume(ctx context.Context, ref RunRef) error {
 	return r.signal(ctx, ref, "", contract.SignalResume, contract.PauseInput{By: r.client.operator.actor})
 }
 
-// opened describes a run that must be open. advice is appended to the error for a closed run.
 func (r Runs) opened(ctx context.Context, ref RunRef, advice string) (Snapshot, error) {
 	described, err := r.Describe(ctx, ref)
 	if err == nil && !described.Open() {
@@ -319,7 +308,6 @@ func (r Runs) opened(ctx context.Context, ref RunRef, advice string) (Snapshot, 
 	return described, err
 }
 
-// signal sends an open run a message that it cannot refuse.
 func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argument any) error {
 	if _, err := r.opened(ctx, ref, advice); err != nil {
 		return err
@@ -328,7 +316,6 @@ func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argum
 	return r.sent(ctx, ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
 }
 
-// sent watches the reaction of a run to a request. err is the server's answer to it.
 func (r Runs) sent(ctx context.Context, ref RunRef, err error) error {
 	if err := runEndedMeanwhile(ref, err); err != nil {
 		return err
@@ -336,7 +323,6 @@ func (r Runs) sent(ctx context.Context, ref RunRef, err error) error {
 	return r.reacted(ctx, ref)
 }
 
-// runEndedMeanwhile returns the error for a run that ended between two requests.
 func runEndedMeanwhile(ref RunRef, err error) error {
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone || errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("run %s has %w", ref.WorkflowID, ErrAlreadyEnded)

@@ -18,8 +18,7 @@ func NotApplied(name string) *NotFoundError {
 	return &NotFoundError{What: "job type", Name: name, Hint: "see `roundsman jobtypes`, or apply a configuration that has it"}
 }
 
-// DescribeSchedule reads the Schedule of a job type, by any creator, without a lag. A missing Schedule gives
-// [NotApplied]. Package jobtypes interprets it.
+// DescribeSchedule reads the Schedule of a job type, by any creator. A missing one gives [NotApplied].
 func (c *Client) DescribeSchedule(ctx context.Context, jobType string) (*workflowservice.DescribeScheduleResponse, error) {
 	var response *workflowservice.DescribeScheduleResponse
 	err := rpc.Retry(ctx, func(ctx context.Context) error {
@@ -47,8 +46,7 @@ func RefsOf(executions []*commonpb.WorkflowExecution) []RunRef {
 	return refs
 }
 
-// FirstOpen returns the first reference to an open run. A Schedule notices the end of its group
-// a moment late.
+// FirstOpen returns the first open run. A Schedule notices the end of its group a moment late.
 func (r Runs) FirstOpen(ctx context.Context, refs []RunRef) (RunRef, bool) {
 	for _, ref := range refs {
 		newest := RunRef{WorkflowID: ref.WorkflowID}
@@ -59,9 +57,8 @@ func (r Runs) FirstOpen(ctx context.Context, refs []RunRef) (RunRef, bool) {
 	return RunRef{}, false
 }
 
-// Latest returns the running group of a job type, or else the last group that its Schedule
-// started. It reads the Schedule, not visibility, so it returns a group as soon as it has
-// started.
+// Latest returns the running group of a job type, or the last one of its Schedule. It reads the Schedule, not
+// visibility, which lags.
 func (r Runs) Latest(ctx context.Context, jobType string) (RunRef, error) {
 	schedule, err := r.client.DescribeSchedule(ctx, jobType)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
-// Set changes settings of an open run at once, for this run only. A refused change is an error
-// and has no effect. A repeated change has no effect. A run of a DAG accepts
+// Set changes settings of an open run, for this run only. A repeated change has no effect. A run of a DAG accepts
 // [override.Change.OfDAG] only.
 func (r Runs) Set(ctx context.Context, ref RunRef, change override.Change) ([]contract.FieldChange, error) {
 	if ref.Kind() == KindDAG {

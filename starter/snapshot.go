@@ -24,8 +24,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Snapshot is the state of a run at one moment. Group, Result, DAGStatus and DAGResult hold the
-// fields of one kind of run.
+// Snapshot is the state of a run at one moment. Some fields are of one kind of run only.
 type Snapshot struct {
 	Run
 
@@ -33,12 +32,10 @@ type Snapshot struct {
 	RetriedBy []string `json:"retried_by,omitempty"`
 	// Number of events of the workflow run.
 	HistoryLength int64 `json:"history_length"`
-	// CreatedAt is the start of the first workflow run, ModifiedAt the last change of the phase or
-	// of an item.
+	// Start of the first workflow run, last change of the phase or of an item.
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
-	// Phase and the fields after it are reported by an open run. Without an answer they are
-	// empty, and Unanswered has the reason.
+	// Reported by an open run. Without an answer they are empty, and Unanswered has the reason.
 	Phase     string                 `json:"phase,omitempty"`
 	Paused    bool                   `json:"paused,omitempty"`
 	PauseNote string                 `json:"pause_note,omitempty"`
@@ -54,8 +51,7 @@ type Snapshot struct {
 	Active []ActiveItem `json:"active,omitempty"`
 	// First failed items. An open group does not list them.
 	Failed []contract.JobError `json:"failed,omitempty"`
-	// Values are the trends of the numbers returned by jobs, up to this run; empty for an open or
-	// an ad-hoc run. ValuesDropped counts numbers without a trend.
+	// Trends of the numbers returned by jobs. ValuesDropped counts numbers without a trend.
 	Values        []values.Trend `json:"values,omitempty"`
 	ValuesDropped int            `json:"values_dropped,omitempty"`
 	// Reason explains the outcome of a closed run, Failure a missing result.
@@ -67,18 +63,15 @@ type Snapshot struct {
 	Result    *contract.JobGroupResult `json:"result,omitempty"`
 	DAGStatus *contract.DAGStatus      `json:"dag_status,omitempty"`
 	DAGResult *contract.DAGResult      `json:"dag_result,omitempty"`
-	// Last state of a DAG, which contains its items.
-	final []byte
-	// Record of the jobs of a group.
-	record *contract.ItemRecord
+	final     []byte
+	record    *contract.ItemRecord
 	// Result of [Runs.Failures], set by a watch at the end of the run.
 	failures  []explain.Failure
 	uncounted int
 }
 
-// Failures groups the failed items by message, the most frequent first. uncounted items are in
-// no group. They are the items missing in the result, except in the last snapshot of
-// [Runs.Watch], which has read them.
+// Failures groups the failed items by message, the most frequent first. uncounted items are in no group; the last
+// snapshot of [Runs.Watch] has counted them all.
 func (s Snapshot) Failures() (failures []explain.Failure, uncounted int) {
 	if s.failures != nil || s.Progress == nil {
 		return s.failures, s.uncounted
@@ -102,8 +95,7 @@ type ActiveItem struct {
 	Identity string `json:"identity,omitempty"`
 }
 
-// Silence returns the reason why an open run did not answer, also if its state was recalled. It
-// is nil after an answer, and for a run that has just started.
+// Silence returns the reason why an open run did not answer; nil for a run that has just started.
 func (s Snapshot) Silence() error { return s.silence }
 
 func (s Snapshot) unanswered(why error) Snapshot {
@@ -111,8 +103,7 @@ func (s Snapshot) unanswered(why error) Snapshot {
 	return s
 }
 
-// Show returns a snapshot of a run. If no control plane answers, the snapshot holds the
-// server's own data, without an error.
+// Show returns a snapshot of a run. Without a control plane it holds the server's own data.
 func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
 	snapshot, err := r.show(ctx, ref)
 	if err != nil {
@@ -167,7 +158,6 @@ func (r Runs) show(ctx context.Context, ref RunRef) (Snapshot, error) {
 // startsWithin is the time for the first workflow task of a run.
 const startsWithin = time.Minute
 
-// answered queries an open run for its status and adds it.
 func answered[S any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, S) Snapshot) error {
 	status, err := query[S](ctx, c, RunRef{WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus)
 	if err == nil {
@@ -247,8 +237,7 @@ func (r Runs) Describe(ctx context.Context, ref RunRef) (Snapshot, error) {
 	}, nil
 }
 
-// chainStart returns the start of the first workflow run, before any continue-as-new. If the
-// server no longer has it, it returns the start of the last workflow run.
+// chainStart returns the start of the first workflow run if the server still has it.
 func (r Runs) chainStart(ctx context.Context, run Run, first string) time.Time {
 	if first == "" || first == run.RunID {
 		return run.Started
@@ -295,7 +284,6 @@ func (c *Client) progressOf(details *commonpb.Payloads) *contract.Heartbeat {
 	return &beat
 }
 
-// withResult adds the result of a closed run.
 func (r Runs) withResult(ctx context.Context, snapshot Snapshot) (Snapshot, error) {
 	var err error
 	if snapshot.Kind == KindDAG {
@@ -324,7 +312,6 @@ func (s Snapshot) leftGroup(result contract.JobGroupResult) (Snapshot, contract.
 	return s, result.Outcome
 }
 
-// paceOf compares a closed run with the other completed runs in its record.
 func paceOf(workflowID string, result contract.JobGroupResult) *contract.Pace {
 	switch {
 	case result.DryRun, result.Submission != "", result.Outcome == contract.OutcomeSkipped, result.Outcome == contract.OutcomeCanceled:
@@ -348,8 +335,7 @@ func (s Snapshot) leftDAG(result contract.DAGResult) (Snapshot, contract.Outcome
 	return s, result.Outcome
 }
 
-// RunFailedError reports that a run left no result: it was terminated, timed out in Temporal, or
-// hit a bug.
+// RunFailedError means: a run left no result, because it was terminated, timed out in Temporal, or hit a bug.
 type RunFailedError struct {
 	Ref     RunRef
 	Message string
@@ -360,8 +346,7 @@ func (e *RunFailedError) Error() string {
 	return fmt.Sprintf("run %s left no result: %s", e.Ref.WorkflowID, e.Message)
 }
 
-// left reads the result of a closed run and adds it. The result of a failed or canceled run is
-// the detail of its error.
+// The result of a failed or canceled run is the detail of its error.
 func left[R any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, R) (Snapshot, contract.Outcome)) error {
 	ref := snapshot.RunRef
 	var result R
@@ -387,8 +372,7 @@ func left[R any](ctx context.Context, c *Client, snapshot *Snapshot, with func(S
 	return runError(ref, err)
 }
 
-// Worker returns the worker of a running attempt. Before its first heartbeat the id comes from
-// the identity of its process, which begins with it.
+// Worker returns the worker of a running attempt, before its first heartbeat from the identity.
 func (a ActiveItem) Worker() string {
 	if a.Progress != nil && a.Progress.Worker != "" {
 		return a.Progress.Worker

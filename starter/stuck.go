@@ -20,10 +20,8 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// StuckWorkflowError reports that a control plane runs but its code cannot continue a workflow:
-// it panics, or differs from the workflow's history, for example after a change of version; or the
-// state of the run cannot be read.
-// The server repeats the workflow task, or the read, until it succeeds. Running jobs continue, and nothing is
+// StuckWorkflowError means: the code of the control plane cannot continue a workflow, for example after a change of
+// version, or the run's state cannot be read. The server repeats the task. Running jobs continue, and nothing is
 // lost.
 type StuckWorkflowError struct {
 	WorkflowID string
@@ -31,8 +29,7 @@ type StuckWorkflowError struct {
 	Message string
 	// Unread means that the run cannot read the state from which it continues. Its code is well.
 	Unread bool
-	// Times counts the failures of the workflow task or of the reads, Since is the first. Both are
-	// zero if only a query failed.
+	// Failures of the workflow task or of the reads, and the first one; zero if only a query failed.
 	Times int
 	Since time.Time
 	// Version of the last control plane that completed a workflow task; empty if unknown.
@@ -76,8 +73,7 @@ func (e *StuckWorkflowError) Remedy() string {
 // nonDeterministic is the SDK's mark of code that differs from the history.
 const nonDeterministic = "[TMPRL1100]"
 
-// silence returns the error for a paused or stuck workflow that did not answer, or nil if err has
-// another cause.
+// silence returns the error for a paused or stuck workflow; nil for another cause.
 func (c *Client) silence(ctx context.Context, ref RunRef, err error) error {
 	var failed *serviceerror.QueryFailed
 	switch {
@@ -91,7 +87,6 @@ func (c *Client) silence(ctx context.Context, ref RunRef, err error) error {
 	return nil
 }
 
-// pausedOrStuck describes a workflow that does not answer.
 func (c *Client) pausedOrStuck(ctx context.Context, ref RunRef) error {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -113,7 +108,6 @@ func (c *Client) pausedOrStuck(ctx context.Context, ref RunRef) error {
 	return stuck
 }
 
-// unread returns the failure of a run to read the state from which it continues, or nil.
 func (c *Client) unread(ctx context.Context, ref RunRef) error {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -141,8 +135,7 @@ func unreadOf(described *workflowservice.DescribeWorkflowExecutionResponse) erro
 // newestEvents is enough to find the last workflow task behind later events.
 const newestEvents = 100
 
-// stuck returns the failure of the last workflow task, or nil if the code did not fail it. A
-// timed-out task means that its control plane was killed.
+// stuck returns the failure of the last workflow task. A timed-out task means that its control plane was killed.
 func (c *Client) stuck(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) *StuckWorkflowError {
 	events := c.newest(ctx, RunRef{WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId()})
 	for i, event := range events {
@@ -181,8 +174,7 @@ func (c *Client) newest(ctx context.Context, ref RunRef) []*historypb.HistoryEve
 	return newest.GetHistory().GetEvents()
 }
 
-// versionBefore returns the version of the control plane that completed the newest workflow task
-// among the events; "" if unknown. Events are newest first.
+// versionBefore returns the version that completed the newest workflow task among the events, newest first.
 func versionBefore(events []*historypb.HistoryEvent) string {
 	for _, event := range events {
 		if done := event.GetWorkflowTaskCompletedEventAttributes(); done != nil {

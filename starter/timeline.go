@@ -10,13 +10,11 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// MaxTimed is the most tasks of a run for which [Runs.Timeline] is useful. It reads the whole
-// history of the run, for at most ten seconds.
+// MaxTimed bounds the tasks of a run for [Runs.Timeline], which reads the whole history for at most ten seconds.
 const MaxTimed = 2000
 
-// Timeline adds facts from the history to the tasks of a run: when they were ready, started and
-// ended, operators' decisions, and results that no task refers to. It sorts the tasks by start
-// and puts unstarted tasks last. An error means that some times are missing.
+// Timeline adds facts from the history to the tasks of a run, and sorts them by start. An error means that some times
+// are missing.
 func (r Runs) Timeline(ctx context.Context, run Snapshot, tasks []Item) ([]Item, error) {
 	found, err := r.histories(ctx, run.RunRef, tasks, func(map[string]*ItemHistory) bool { return false })
 	if err != nil {
@@ -45,7 +43,6 @@ func (r Runs) Timeline(ctx context.Context, run Snapshot, tasks []Item) ([]Item,
 	return timed, err
 }
 
-// with copies facts from the history that the item lacks.
 func (i Item) with(history ItemHistory) Item {
 	for k := range history.Requests {
 		switch history.Requests[k].Action {
@@ -70,8 +67,7 @@ func (i Item) with(history ItemHistory) Item {
 	return i
 }
 
-// readyAt returns the last end among the task's needs. It is zero if a need is not in the list or
-// its end is unknown.
+// readyAt is zero if a need is not in the list or its end is unknown.
 func readyAt(task Item, started time.Time, tasks []Item, at map[string]int) time.Time {
 	ready := started
 	for _, id := range task.Needs {

@@ -24,8 +24,7 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the connection's error.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
-// Why returns the cause in a few words. gRPC wraps it in three layers, and its texts for another
-// program behind the port or a missing host do not help an operator.
+// Why returns the cause in a few words. gRPC's texts do not help an operator.
 func (e *UnreachableError) Why() string {
 	if e.Cause == nil {
 		return "no reason is known"
@@ -55,13 +54,11 @@ func (e *UnreachableError) Why() string {
 	return text
 }
 
-// slow reports whether a connection ended without an answer: the server is busy or starting.
 func slow(text string) bool {
 	return strings.Contains(text, "timeout") || strings.Contains(text, "deadline exceeded") || strings.Contains(text, "closed network connection")
 }
 
-// Reachable checks whether the server answers within the context's deadline. Otherwise it
-// returns an [*UnreachableError].
+// Reachable checks whether the server answers in time, else it returns an [*UnreachableError].
 func (c *Client) Reachable(ctx context.Context) error {
 	if _, err := c.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return &UnreachableError{Cause: err}

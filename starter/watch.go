@@ -11,13 +11,11 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// DefaultWatchInterval is the default interval of a watch. Each snapshot costs the server one
-// describe and one query, and visibility nothing.
+// DefaultWatchInterval is the default of a watch. A snapshot costs the server one describe and one query.
 const DefaultWatchInterval = time.Second
 
-// Watch yields a snapshot at once, then one per interval, and a last one as soon as the run has ended. The last
-// one has the result and all failures counted. A long poll notices the end. Watch stops after the last snapshot,
-// after a permanent error, or when ctx ends. A temporary failure of the server shows as Unanswered.
+// Watch yields a snapshot at once, then one per interval, and a last one with the result as soon as the run has
+// ended. It stops after that, after a permanent error, or when ctx ends. A temporary failure shows as Unanswered.
 func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -45,8 +43,7 @@ func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) ite
 			select {
 			case <-ctx.Done():
 			case <-ended:
-				// Set to nil, since a closed channel would make the loop spin while the server still
-				// reports Running.
+				// A closed channel would make the loop spin while the server still reports Running.
 				ended = nil
 			case <-tick.C:
 			}
@@ -54,7 +51,6 @@ func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) ite
 	}
 }
 
-// unseen returns the snapshot of a run that could not be read yet.
 func unseen(ref RunRef) Snapshot {
 	run := Run{RunRef: ref, Kind: ref.Kind(), Status: StatusRunning}
 	if run.DAG, _, _ = contract.DAGOfWorkflow(ref.WorkflowID); run.Kind == KindGroup {
@@ -63,7 +59,6 @@ func unseen(ref RunRef) Snapshot {
 	return Snapshot{Run: run}
 }
 
-// endOf returns a channel that is closed when the run has ended or waiting has failed.
 func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
@@ -78,8 +73,7 @@ func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
 // awaitInterval is the interval of Await. The end itself is noticed by a long poll.
 const awaitInterval = time.Minute
 
-// Await waits until the run has ended. A run without a result gives a [*RunFailedError]. A
-// failed or canceled run is not an error: check the outcome.
+// Await waits until the run has ended. A run without a result gives a [*RunFailedError]. Check the outcome.
 func (r Runs) Await(ctx context.Context, ref RunRef) (last Snapshot, err error) {
 	for last, err = range r.Watch(ctx, ref, awaitInterval) {
 		if err != nil {

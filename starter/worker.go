@@ -35,14 +35,12 @@ func (e *SilentWorkerError) Error() string {
 // Unwrap returns the cause.
 func (e *SilentWorkerError) Unwrap() error { return e.Cause }
 
-// Ask queries the worker's process for its current state, without the registry and without a
-// control plane. A process that does not answer gives a [*SilentWorkerError].
+// Ask queries the worker's process, without registry and control plane. Silence gives a [*SilentWorkerError].
 func (w Workers) Ask(ctx context.Context, id string) (contract.WorkerReport, error) {
 	return ask[contract.WorkerReport](ctx, w.client, id, contract.QueryReport)
 }
 
-// Usage queries the worker's process for the use of its slots in the last hours. A process that
-// does not answer gives a [*SilentWorkerError].
+// Usage queries the worker's process for its slots in the last hours. Silence gives a [*SilentWorkerError].
 func (w Workers) Usage(ctx context.Context, id string) (contract.WorkerUsage, error) {
 	return ask[contract.WorkerUsage](ctx, w.client, id, contract.QueryWorkerUsage)
 }
@@ -52,8 +50,7 @@ func (w Workers) Refresh(ctx context.Context, id string) (contract.WorkerReport,
 	return ask[contract.WorkerReport](ctx, w.client, id, contract.QueryRefresh)
 }
 
-// Log queries the worker's process for the output of an attempt. A process that does not answer
-// gives a [*SilentWorkerError].
+// Log queries the worker's process for the output of an attempt. Silence gives a [*SilentWorkerError].
 func (w Workers) Log(ctx context.Context, id string, in contract.LogQueryInput) (contract.LogQueryResult, error) {
 	return ask[contract.LogQueryResult](ctx, w.client, id, contract.QueryLog, in)
 }
@@ -85,8 +82,7 @@ func ask[T any](ctx context.Context, c *Client, id, query string, in ...any) (re
 	return report, &SilentWorkerError{ID: id, Cause: err}
 }
 
-// Resize changes the capacity of a worker and returns its registration. The worker applies the
-// new caps at once if it answers, else within a minute.
+// Resize changes the capacity of a worker, which applies the new caps within a minute.
 func (w Workers) Resize(ctx context.Context, in contract.ResizeWorkerInput) (contract.WorkerDetail, error) {
 	after, err := update[contract.WorkerDetail](ctx, w.client, fleetRef(), contract.UpdateResizeWorker, in)
 	if err != nil {
@@ -105,8 +101,7 @@ type WorkerLoad struct {
 // describers bounds the heartbeats read at the same time.
 const describers = 8
 
-// Loads reads the last heartbeats of these workers. A worker whose heartbeats the server no
-// longer has is missing in the result. Loads needs no control plane.
+// Loads reads the last heartbeats of these workers, as far as the server still has them. It needs no control plane.
 func (w Workers) Loads(ctx context.Context, workers []contract.WorkerDetail) (map[string]WorkerLoad, error) {
 	listed, err := w.beating(ctx)
 	if err != nil {
@@ -176,7 +171,6 @@ func (w Workers) beating(ctx context.Context) ([]*workerpb.WorkerListInfo, error
 	}
 }
 
-// heartbeat returns nil if the server no longer has it.
 func (w Workers) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -12,9 +12,8 @@ if [ $# -eq 0 ]; then
 	echo "workflowcheck: no package imports go.temporal.io/sdk/workflow; nothing was checked"
 	exit 1
 fi
-# go vet caches results by its flags and not by what they point to: the name has to change with the text.
-rules=$PWD/.tools/workflowcheck-$(cksum <tools/workflowcheck.yaml | tr ' ' '-').yaml
-mkdir -p .tools
+# go vet caches results by its flags and not by what they point to: the name has to change with the text, and be the same in each clone.
+rules=$("${GO:-go}" env GOCACHE)/workflowcheck-$(cksum <tools/workflowcheck.yaml | tr ' ' '-').yaml
 cp tools/workflowcheck.yaml "$rules"
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT

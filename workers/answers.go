@@ -8,12 +8,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// answers is the workflow through which this process answers queries, see
-// [contract.WorkerWorkflow]. Only this process registers it, on a queue of its own.
+// answers is the workflow through which this process answers queries, see [contract.WorkerWorkflow].
 //
-// Its queries read the process, not the workflow: they are never replayed and decide nothing.
-// The workflow itself ends at once, so that a dead process leaves no open workflow. The
-// functions must return at once and may be called concurrently.
+// Its queries read the process: they are never replayed. The workflow ends at once, so that a dead process leaves no
+// open workflow. The functions must return at once and may be called concurrently.
 type answers struct {
 	describe func() contract.WorkerReport
 	// look makes the process read its settings from the registry.

@@ -21,9 +21,8 @@ const ControlStopTimeout = 5 * time.Second
 // DefaultEager is accepted by every server.
 const DefaultEager = 40
 
-// deadlockTimeout bounds the computation of a workflow task without a yield. The SDK's second is
-// too short for a busy machine that decodes the state of a large group or fleet: the task would
-// fail and be repeated under the same load.
+// deadlockTimeout bounds a workflow task without a yield. The SDK's second is too short for a busy machine that
+// decodes the state of a large group or fleet.
 const deadlockTimeout = 5 * time.Second
 
 // Bounds of the pollers for workflow tasks, per queue; there are two queues.
@@ -36,15 +35,11 @@ const (
 type ControlOptions struct {
 	// Register registers workflows and control activities; each function is called once.
 	Register []func(worker.Registry)
-	// Eager bounds the activities of the control plane's own queue that one workflow task may
-	// start directly in this process. A direct start has a third of the cost. The default is
-	// DefaultEager. More than about 40 require a server with
-	// history.maximumBufferedEventsBatch above its default 100, as `roundsman dev` has. Other
-	// servers then fail workflow tasks and send whole histories again.
+	// Eager bounds the control activities that one workflow task may start directly in this process, at a third of
+	// the cost. More than about 40 require a server with history.maximumBufferedEventsBatch above its default 100, as
+	// `roundsman dev` has. Other servers then fail workflow tasks and send whole histories again.
 	Eager int
-	// Version is recorded with every workflow task of this process. It shows which version began
-	// a workflow that another version cannot continue. If empty, the SDK records a checksum of
-	// the program.
+	// Version is recorded with every workflow task. If empty, the SDK records a checksum of the program.
 	Version      string
 	Interceptors []interceptor.WorkerInterceptor
 	Logger       *slog.Logger
@@ -69,8 +64,7 @@ func (o ControlOptions) Validate() error {
 	return nil
 }
 
-// Control is one process of the control plane: it runs all workflows and the control activities.
-// Several may run at once; Temporal distributes the work.
+// Control is one process of the control plane. Several may run at once; Temporal distributes the work.
 type Control struct {
 	worker   worker.Worker
 	options  ControlOptions
@@ -106,8 +100,7 @@ func NewControl(c client.Client, options ControlOptions) (*Control, error) {
 	return control, nil
 }
 
-// workflowPollers poll the workflow tasks and queries of all workflows. With the SDK's two
-// pollers, tasks of the registry waited for more than the 5 s that the server allows.
+// With the SDK's two pollers, tasks of the registry waited for more than the 5 s that the server allows.
 func workflowPollers() worker.PollerBehavior {
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		InitialNumberOfPollers: minWorkflowPollers, MinimumNumberOfPollers: minWorkflowPollers, MaximumNumberOfPollers: maxWorkflowPollers,
@@ -123,8 +116,7 @@ func (c *Control) Start(context.Context) error {
 	return nil
 }
 
-// Wait returns nil when ctx ends, and an error when the server rejects the control plane for
-// good.
+// Wait returns nil when ctx ends, and an error when the server rejects the control plane for good.
 func (c *Control) Wait(ctx context.Context) error {
 	select {
 	case err := <-c.failed:

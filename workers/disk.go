@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// scarceShare and scarceBytes bound the space left on a disk that counts as full: less than
-	// one part in scarceShare and less than scarceBytes.
+	// A full disk has less than one part in scarceShare and less than scarceBytes left.
 	scarceShare = 20
 	scarceBytes = 1 << 30
 	// diskEvery is the pause between checks of the data directory's disk.
@@ -19,12 +18,10 @@ const (
 	diskTimeout = 10 * time.Second
 )
 
-// space is the size of a file system and the part left for this process.
 type space struct {
 	bytes, bytesLeft, files, filesLeft uint64
 }
 
-// scarce describes the little space left on a disk. It is empty if the disk has enough.
 func (s space) scarce() string {
 	switch {
 	case s.bytes > 0 && s.bytesLeft < min(s.bytes/scarceShare, scarceBytes):
@@ -35,8 +32,7 @@ func (s space) scarce() string {
 	return ""
 }
 
-// watchDisk reports a data directory on a full disk to the registry, repeatedly while it is
-// full.
+// watchDisk reports a full disk repeatedly.
 func (n *Node) watchDisk(ctx context.Context) {
 	if n.options.DataDir == "" {
 		return

@@ -4,5 +4,4 @@ package workers
 
 import "errors"
 
-// spaceOf is not supported here.
 func spaceOf(string) (space, error) { return space{}, errors.ErrUnsupported }

@@ -15,20 +15,17 @@ import (
 )
 
 const (
-	// endpointLife is the time before an endpoint is opened again: half of the shortest
-	// retention of closed workflows.
+	// endpointLife is half of the shortest retention of closed workflows.
 	endpointLife = 12 * time.Hour
-	// endpointTimeout bounds the workflow itself, which takes milliseconds: it must not stay
-	// open if no process serves it.
+	// endpointTimeout bounds the workflow itself: it must not stay open if no process serves it.
 	endpointTimeout = time.Minute
 	openTimeout     = 10 * time.Second
 	// nudgeTimeout bounds the query to the replaced process.
-	nudgeTimeout = 3 * time.Second
-	// endpointRetry is the pause after a failure to open it.
+	nudgeTimeout  = 3 * time.Second
 	endpointRetry = 10 * time.Second
 )
 
-// endpoint is the query endpoint of this process, see [contract.WorkerWorkflow].
+// See [contract.WorkerWorkflow].
 type endpoint struct {
 	client  client.Client
 	node    *Node
@@ -65,8 +62,7 @@ func (d *endpoint) stop() {
 	}
 }
 
-// stayOpen opens the endpoint, and reopens it before the server deletes it. A node works without
-// an endpoint, but answers no query.
+// stayOpen opens the endpoint, and reopens it before the server deletes it.
 func (d *endpoint) stayOpen(ctx context.Context) {
 	if d.node.options.TakeOver {
 		d.nudgePredecessor(ctx)
@@ -86,8 +82,7 @@ func (d *endpoint) stayOpen(ctx context.Context) {
 	}
 }
 
-// nudgePredecessor makes the process whose id was taken over read the registry now, so that it
-// ends at once instead of within a minute. Its errors are harmless.
+// nudgePredecessor ends the replaced process at once instead of within a minute. Its errors are harmless.
 func (d *endpoint) nudgePredecessor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, nudgeTimeout)
 	defer cancel()

@@ -8,12 +8,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// gateMaxWait bounds the wait of a task at a full gate. A slot often becomes free in that time;
-// after it, another worker is better.
+// gateMaxWait bounds the wait of a task at a full gate; after it, another worker is better.
 const gateMaxWait = time.Second
 
-// maxWaitFor returns gateMaxWait, or less for a short heartbeat timeout: no beat is sent while a
-// task waits. 0 means no heartbeat timeout.
+// maxWaitFor is less for a short heartbeat timeout: no beat is sent while a task waits.
 func maxWaitFor(heartbeatTimeout time.Duration) time.Duration {
 	if heartbeatTimeout <= 0 {
 		return gateMaxWait
@@ -21,8 +19,8 @@ func maxWaitFor(heartbeatTimeout time.Duration) time.Duration {
 	return min(gateMaxWait, heartbeatTimeout/2)
 }
 
-// gate is the exact limit of concurrent work in this process: in total, and per handler. Waiting
-// tasks are admitted in order of arrival among those that fit.
+// gate is the exact limit of concurrent work in this process. Waiting tasks are admitted in order of arrival among
+// those that fit.
 type gate struct {
 	mu      sync.Mutex
 	total   limit
@@ -56,8 +54,7 @@ func newGate(total int, caps map[string]int) *gate {
 	return g
 }
 
-// enter waits at most maxWait for a slot for key. If ok, the caller must call leave exactly
-// once.
+// enter waits at most maxWait for a slot. If ok, the caller must call leave exactly once.
 func (g *gate) enter(ctx context.Context, key, jobType string, maxWait time.Duration) (leave func(), ok bool) {
 	w, passed := g.tryEnter(key, jobType)
 	if passed {
@@ -123,7 +120,6 @@ func (g *gate) limit(key string) *limit {
 	return own
 }
 
-// withdraw removes a waiter and returns false if it was admitted meanwhile.
 func (g *gate) withdraw(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
-// heartbeat beats at the registry's interval. The SDK's interval is fixed when its client is
-// dialed, before the registry's interval is known, which may also change. If the SDK's is short
-// enough, the node does not beat itself.
+// heartbeat beats at the registry's interval, unless the SDK's is short enough. The SDK's interval is fixed before
+// the registry's is known.
 type heartbeat struct {
 	service   registry.Beats
 	namespace string
@@ -36,7 +35,6 @@ func (h *heartbeat) follow(config *contract.FleetConfig) {
 	}
 }
 
-// pause returns the time between two beats; 0 if the SDK's are enough.
 func (h *heartbeat) pause() time.Duration {
 	interval := time.Duration(h.interval.Load())
 	if h.sdk > 0 && h.sdk <= interval {

@@ -16,8 +16,7 @@ import (
 // idFile stores a generated worker id in the data directory.
 const idFile = "worker-id"
 
-// InUseError means that another process on this node runs a worker with this id and data
-// directory.
+// InUseError means that another process on this node runs a worker with this id and data directory.
 type InUseError struct {
 	ID   string
 	Path string
@@ -71,8 +70,7 @@ func createID(dir, path string) (string, error) {
 	return id, nil
 }
 
-// madeUpID returns the host's name, with valid characters only, and a random part, because
-// cloned machines share names.
+// madeUpID returns the host's name and a random part, because cloned machines share names.
 func madeUpID() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -105,14 +103,13 @@ func randomName(bytes int) (string, error) {
 	return hex.EncodeToString(raw), nil
 }
 
-// claim is this process's lock on a worker id on this node. The kernel releases the lock at any
-// end of the process. So its next owner can treat the incarnations named in the file as dead.
+// claim is this process's lock on a worker id. The kernel releases it at any end of the process, so the next owner
+// can treat the incarnations in the file as dead.
 type claim struct {
 	file *os.File
 	// line is the entry of this incarnation in the file.
 	line string
-	// dead are incarnations that may still hold the id in the registry: the last registered one, and those
-	// killed before their registration.
+	// dead may still hold the id: the last registered incarnation, and those killed before their registration.
 	dead []string
 }
 
@@ -148,8 +145,7 @@ func (c *claim) write(offset int64) error {
 	return errors.Join(err, c.file.Sync())
 }
 
-// registered drops the dead, which no longer hold the id in the registry. The file names this
-// incarnation at every moment.
+// registered drops the dead. The file names this incarnation at every moment.
 func (c *claim) registered() error {
 	if c == nil || len(c.dead) == 0 {
 		return nil
@@ -158,9 +154,8 @@ func (c *claim) registered() error {
 	return errors.Join(c.write(0), c.file.Truncate(int64(len(c.line))))
 }
 
-// release unlocks the id. The file stays: a removal would let two processes lock two files of
-// one name. A close alone would not unlock while a command is being started: until it executes,
-// the new process has a copy of every descriptor.
+// release keeps the file: a removal would let two processes lock two files of one name. A close alone would not
+// unlock while a command is being started, which has a copy of every descriptor.
 func (c *claim) release() {
 	if c != nil {
 		_ = syscall.Flock(int(c.file.Fd()), syscall.LOCK_UN)

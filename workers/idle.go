@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// ErrIdle is returned by [Node.Wait] when nothing has run for [NodeOptions.ExitWhenIdle]. It is
-// no failure.
+// ErrIdle is the result of [Node.Wait] after [NodeOptions.ExitWhenIdle]. It is no failure.
 var ErrIdle = errors.New("nothing to do")
 
 // pruneEvery is the pause between prunings of outputs on disk; growth also triggers one.
@@ -25,8 +24,6 @@ func (n *Node) pruneLogs(ctx context.Context) {
 	}
 }
 
-// watchIdle ends the node when nothing has run for limit since begun, and nothing is
-// undelivered.
 func (n *Node) watchIdle(ctx context.Context, limit time.Duration, begun time.Time) {
 	for {
 		wait := limit

@@ -20,12 +20,9 @@ type gates struct {
 	// others counts the running jobs of other groups, in total and of one handler.
 	others func(group, handler string) (all, ofHandler int)
 	// refused holds the runs whose jobs were refused for lack of a slot.
-	refused refusals
-	// held reports whether the queue must not be polled any more.
-	held func(queue string) bool
-	// kept reports whether an operator keeps work from this worker now.
-	kept func(ctx context.Context) bool
-	// stopping reports whether the worker refuses all work.
+	refused  refusals
+	held     func(queue string) bool
+	kept     func(ctx context.Context) bool
 	stopping func() bool
 	lately   lately
 }
@@ -42,9 +39,7 @@ type gatedActivity struct {
 	gates *gates
 }
 
-// ExecuteActivity implements [interceptor.ActivityInboundInterceptor]. A task without a slot
-// within gateMaxWait is returned as at_capacity; the group places it elsewhere without counting
-// an attempt.
+// ExecuteActivity returns a task without a slot as at_capacity; the group places it elsewhere without counting an attempt.
 func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	chosen, handler := a.gates.of(in.Args)
 	if chosen == nil {
@@ -55,8 +50,8 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 		return nil, err
 	}
 	defer leave()
-	// The sender may lack a recent drain or cordon: a group that detects for minutes reads the fleet before and
-	// after. This check is the last one, so an operator can rely on the report that nothing runs here.
+	// The sender may lack a recent drain or cordon. After this last check an operator can rely on the report that
+	// nothing runs here.
 	if a.gates.kept(ctx) {
 		return nil, a.gates.goesBack(in.Args, activity.GetInfo(ctx), contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
 	}
@@ -112,8 +107,7 @@ func jobTypeOf(args []any) string {
 	return ""
 }
 
-// refuse stores the run of a refused job, for a message when there is room. A run that sends to
-// a shared queue does not choose workers, and needs no message.
+// refuse stores the run of a refused job. A run that sends to a shared queue needs no message.
 func (g *gates) refuse(args []any, info activity.Info) {
 	_, _, _, private := contract.WorkerOfQueue(info.TaskQueue)
 	if in, ok := args[0].(contract.ExecuteInput); ok && private {
@@ -130,9 +124,8 @@ func (g *gates) leaves(args []any, info activity.Info) error {
 	return g.goesBack(args, info, contract.FailureDraining, fmt.Sprintf("worker %s is being stopped", g.worker))
 }
 
-// goesBack returns an ordinary application error: if its report is lost, the heartbeat timeout
-// also places the job elsewhere. It includes the load of other groups, so that the group does
-// not send more than fits.
+// goesBack returns an ordinary application error: if its report is lost, the heartbeat timeout also places the job
+// elsewhere. The load of other groups keeps the group from sending more than fits.
 func (g *gates) goesBack(args []any, info activity.Info, failure contract.FailureKind, message string) error {
 	state := contract.ExecuteState{
 		Failure: failure, Worker: g.worker, Instance: g.instance, Message: message, StartedAt: time.Now().UTC(),

@@ -13,9 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Start registers the worker and polls only after the registry has accepted it. It waits for an
-// absent control plane until ctx ends, and returns a [*RefusedError] when another live worker
-// holds the id. After an error call Stop.
+// Start registers the worker and then polls. It waits for an absent control plane until ctx ends, and returns a
+// [*RefusedError] when another live worker holds the id. After an error call Stop.
 func (n *Node) Start(ctx context.Context) error {
 	n.prepare(ctx)
 	if err := n.deliverOutbox(ctx); err != nil {
@@ -69,9 +68,8 @@ func (n *Node) prepare(ctx context.Context) {
 	}
 }
 
-// deliverOutbox delivers the outcomes of the last incarnation for a while before the
-// registration: from then on that incarnation is fenced, and its outcomes no longer count. The
-// rest is delivered in the background.
+// deliverOutbox delivers the last incarnation's outcomes before the registration fences that incarnation. The rest is
+// delivered in the background.
 func (n *Node) deliverOutbox(ctx context.Context) error {
 	delivered, err := n.jobs.DeliverOutbox()
 	if err != nil {
@@ -83,8 +81,7 @@ func (n *Node) deliverOutbox(ctx context.Context) error {
 	return nil
 }
 
-// Wait returns nil when ctx ends, and an error when the node can no longer work: another
-// instance has taken its id over, or the server rejects it.
+// Wait returns nil when ctx ends, and an error when another instance has the id or the server rejects the node.
 func (n *Node) Wait(ctx context.Context) error {
 	select {
 	case err := <-n.failed:
@@ -103,8 +100,7 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
 }
 
-// stayRegistered registers again when the registry has lost this worker. A refusal then means
-// that another instance was started: this one is fenced.
+// stayRegistered registers again when the registry has lost this worker. A refusal means that this one is fenced.
 func (n *Node) stayRegistered(ctx context.Context) {
 	for {
 		// A spread of ±10 % avoids simultaneous requests of a thousand workers.
@@ -143,10 +139,9 @@ func (n *Node) stayRegistered(ctx context.Context) {
 	}
 }
 
-// Stop ends the worker. It accepts no more work, deregisters, and lets running jobs continue for
-// DrainTimeout, or until ctx ends. Then it cancels them, so that they are handed back with their
-// checkpoint. Handlers that ignore the cancel are abandoned after CancelGrace; their heartbeats
-// end with the process. A repeat returns the first result.
+// Stop accepts no more work, deregisters, and lets running jobs continue for DrainTimeout, or until ctx ends. Then it
+// cancels them, so that they are handed back with their checkpoint. Handlers that ignore the cancel are abandoned
+// after CancelGrace. A repeat returns the first result.
 func (n *Node) Stop(ctx context.Context) error {
 	n.stopOnce.Do(func() { n.stopErr = n.stop(ctx) })
 	return n.stopErr
@@ -183,8 +178,7 @@ func (n *Node) stop(ctx context.Context) error {
 	return nil
 }
 
-// deregister deregisters from the registry, even if the registration was not answered. A server
-// that is away may be back before the last job has ended, so it is retried until end is called.
+// deregister retries until end is called: an absent server may be back before the last job has ended.
 func (n *Node) deregister() (end func()) {
 	if !n.registry.introduced.Load() {
 		return func() {}
@@ -208,8 +202,7 @@ func (n *Node) deregister() (end func()) {
 	}
 }
 
-// stopPolling stops all queues at once, after the linger. The channel is closed when every
-// running activity has returned.
+// stopPolling stops all queues after the linger. The channel is closed when every activity has returned.
 func (n *Node) stopPolling(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

@@ -9,10 +9,9 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// Runs receive a deregistration a moment after the registry, and their earlier tasks are still
-// in transit. A worker that stopped polling at once would leave them in a queue without a
-// reader, for their start timeout of five seconds. A task that a poll returns while it ends is
-// lost with its attempt. So a worker with recent work lingers: it refuses tasks for a while.
+// Tasks are still in transit when a worker deregisters. A worker that stopped polling at once would leave them in a
+// queue without a reader, for their start timeout of five seconds. So a worker with recent work lingers: it refuses
+// tasks for a while.
 
 // lingerAfter is the time after the last task in which more are expected.
 const lingerAfter = 5 * time.Second
@@ -27,8 +26,7 @@ func (l *lately) within(d time.Duration, now time.Time) bool {
 	return at != 0 && now.Sub(time.Unix(0, at)) < d
 }
 
-// linger refuses tasks for options.Linger or until ctx ends, if there was recent work. Shared
-// queues are not polled any more: other workers can serve them.
+// linger applies to the worker's own queues. Shared queues are not polled any more: other workers can serve them.
 func (n *Node) linger(ctx context.Context) {
 	n.executeSlots.Hold(contract.SharedQueuePrefix)
 	if n.options.Linger <= 0 || !n.gates.lately.within(lingerAfter, time.Now()) {

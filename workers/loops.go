@@ -5,13 +5,12 @@ import (
 	"sync"
 )
 
-// loops runs functions until their end. The zero value runs none.
 type loops struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
-// begin runs functions. They survive the end of ctx.
+// begin runs functions that survive the end of ctx.
 func (l *loops) begin(ctx context.Context, run ...func(context.Context)) {
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, one := range run {
@@ -19,7 +18,6 @@ func (l *loops) begin(ctx context.Context, run ...func(context.Context)) {
 	}
 }
 
-// end cancels the functions and waits for them.
 func (l *loops) end() {
 	if l.cancel != nil {
 		l.cancel()

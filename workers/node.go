@@ -23,8 +23,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxPollers bounds the open polls of one queue. The slot supplier allows fewer if there are
-// fewer free slots, also after a [Node.Resize].
+// maxPollers bounds the open polls of one queue.
 const maxPollers = 5
 
 // Node is one node worker. Start it once and stop it once.
@@ -42,33 +41,28 @@ type Node struct {
 	notifier  *notifier
 	heartbeat *heartbeat
 
-	// accepted means that the registry listed this incarnation in its last answer; stopping
-	// means that the node refuses new work.
+	// accepted means that the registry listed this incarnation in its last answer.
 	accepted, stopping atomic.Bool
 	// started are the workers that poll. Only Start writes it.
 	started []worker.Worker
-	// refresh triggers an early read of the settings.
 	refresh chan struct{}
 
-	// failed receives the reason why the node can no longer work.
 	failed chan error
 	// loops has the registration and all that ends with it.
 	loops loops
-	// beats has the node's own heartbeats. They end after everything else: while it drains, its
-	// jobs are its own.
+	// beats ends after everything else: while the node drains, its jobs are its own.
 	beats    loops
 	stopOnce sync.Once
 	stopErr  error
 }
 
-// capacity bounds the work of a node.
 type capacity struct {
 	executeSlots, detectSlots *slots
 	gates                     *gates
 }
 
-// NewNode builds a node worker on c, which must outlive the node. It sends nothing yet, but it
-// claims the worker id on this node if there is a data directory: call Stop in any case.
+// NewNode builds a node worker on c, which must outlive the node. It claims the worker id on this node if there is a
+// data directory: call Stop in any case.
 func NewNode(c client.Client, options NodeOptions) (*Node, error) {
 	options = options.WithDefaults().clone()
 	if err := options.Validate(); err != nil {
@@ -186,8 +180,7 @@ func (n *Node) buildWorkers(c client.Client) error {
 	return nil
 }
 
-// newWorker polls one queue. The identity is the worker's, not the client's, so that two nodes
-// in one process can share a connection.
+// newWorker polls one queue. The identity is the worker's, so that two nodes in one process can share a connection.
 func (n *Node) newWorker(c client.Client, queue string, shared *slots) (worker.Worker, error) {
 	one, err := worker.NewFixedSizeSlotSupplier(1)
 	if err != nil {
@@ -239,8 +232,7 @@ func (n *Node) Slots() (execute, maxExecute, detect, maxDetect int) {
 	return n.gates.execute.Used(), n.executeSlots.MaxSlots(), n.gates.detect.Used(), n.detectSlots.MaxSlots()
 }
 
-// Resize changes the caps without a restart. A running job above a smaller cap continues. The
-// registry's caps replace these with its next answer, so operators resize through the registry.
+// Resize changes the caps without a restart. The registry's next answer replaces them, so operators resize there.
 func (n *Node) Resize(maxDetect, maxExecute int) error {
 	if maxDetect < 1 || maxExecute < 1 || maxDetect > maxSlots || maxExecute > maxSlots {
 		return fmt.Errorf("caps must be between 1 and %d, not %d and %d", maxSlots, maxDetect, maxExecute)

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	// roomSettle is the time for which a slot must be free before a run gets a message. The
-	// slot's last run sends its next job within that time. A notified run uses its room before
-	// the next message.
+	// roomSettle is the time for which a slot must be free before a message. The slot's last run sends its next job
+	// within that time.
 	roomSettle = 200 * time.Millisecond
 	// roomTimeout bounds one message; roomRetry is the pause after a failure.
 	roomTimeout = 5 * time.Second
@@ -54,7 +53,6 @@ func (r *refusals) take(room func(handler string) bool) (one refusal, ok bool) {
 	return refusal{}, false
 }
 
-// back returns a run whose message failed.
 func (r *refusals) back(one refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,15 +67,13 @@ func (r *refusals) empty() bool {
 	return len(r.list) == 0
 }
 
-// notifier sends a message to runs with refused jobs when there is room again: one at a time, in
-// the order of waiting. Without a message a run retries by itself.
+// notifier sends messages to runs with refused jobs, one at a time. Without a message a run retries by itself.
 type notifier struct {
 	refused *refusals
 	gate    *gate
 	// others counts the running jobs of other groups, in total and of one handler.
 	others func(group, handler string) (all, ofHandler int)
-	// signal sends to a group or DAG run; a [serviceerror.NotFound] means that the workflow is
-	// gone.
+	// A [serviceerror.NotFound] means that the workflow is gone.
 	signal   func(ctx context.Context, workflow string, in contract.WorkerRoomInput) error
 	worker   string
 	instance string

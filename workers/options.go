@@ -20,8 +20,7 @@ const (
 	DefaultMaxExecute = 4
 	// DefaultDrainTimeout is below the 90 s that systemd gives a service.
 	DefaultDrainTimeout = 30 * time.Second
-	// DefaultLinger is twice the time in which runs receive a deregistration in a fleet of some
-	// dozen workers.
+	// DefaultLinger is twice the time in which runs receive a deregistration in a fleet of some dozen workers.
 	DefaultLinger = time.Second
 	// DefaultCheckInterval is the default of [NodeOptions.CheckInterval].
 	DefaultCheckInterval = time.Minute
@@ -38,30 +37,24 @@ const reportTime = 3 * time.Second
 
 // NodeOptions describe one node worker.
 type NodeOptions struct {
-	// ID identifies the worker for the life of the node. If empty, it is generated once and
-	// stored in DataDir.
+	// ID identifies the worker for the life of the node. If empty, it is generated once and stored in DataDir.
 	ID string
-	// DataDir stores the id and undelivered outcomes; it belongs to this node. If empty, ID is
-	// required and undelivered outcomes are lost with the process. A crashed worker's id is then
-	// free only after its heartbeat is stale.
+	// DataDir stores the id and undelivered outcomes; it belongs to this node. If empty, ID is required, outcomes are
+	// lost with the process, and a crashed worker's id is free only after its heartbeat is stale.
 	DataDir string
 	// Labels are matched with those of proposals.
 	Labels   map[string]string
 	Handlers []jobtype.Handler
-	// JobTypes restricts the worker to these job types; if empty, it serves all job types of its
-	// handlers.
+	// JobTypes restricts the worker to these job types; empty means all of its handlers.
 	JobTypes []string
 	// Shared lists the job types whose shared queue the worker pulls.
 	Shared []string
-	// MaxDetect and MaxExecute bound concurrent work over all handlers and queues. 0 means the
-	// default; to run no detections or no jobs at all, use a handler that declares it.
+	// Bounds of concurrent work over all handlers and queues. 0 means the default.
 	MaxDetect  int
 	MaxExecute int
-	// DrainTimeout is the time for which Stop lets running jobs continue. If negative, they are
-	// handed back at once.
+	// DrainTimeout is the time for which Stop lets jobs continue. If negative, they are handed back at once.
 	DrainTimeout time.Duration
-	// Linger is the time for which Stop refuses tasks that still arrive, if the worker had work
-	// in the last five seconds. If negative, it is 0.
+	// Linger is the time for which Stop refuses tasks that still arrive. If negative, it is 0.
 	Linger time.Duration
 	// CancelGrace is the time for a canceled handler to end.
 	CancelGrace time.Duration
@@ -69,8 +62,7 @@ type NodeOptions struct {
 	CheckInterval time.Duration
 	// Namespace of the client; default "default".
 	Namespace string
-	// HeartbeatInterval is the interval of the client's heartbeats. If the registry's is
-	// shorter, or this one is 0, the node beats itself.
+	// HeartbeatInterval is the interval of the client's heartbeats. If it is too long or 0, the node beats itself.
 	HeartbeatInterval time.Duration
 	// ExitWhenIdle ends the node with [ErrIdle] after that time without work; 0 means never.
 	ExitWhenIdle time.Duration

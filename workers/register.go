@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	registerRetry   = time.Second
-	unregisterRetry = 200 * time.Millisecond
-	// unregisterTimeout bounds one deregistration.
+	registerRetry     = time.Second
+	unregisterRetry   = 200 * time.Millisecond
 	unregisterTimeout = 2 * time.Second
 )
 
@@ -25,8 +24,7 @@ type RefusedError struct {
 	ID   string
 	Host string
 	PID  int
-	// Age is the time since its registration, SinceBeat the upper bound of the time since its
-	// heartbeat.
+	// Age is the time since its registration, SinceBeat the upper bound of the time since its heartbeat.
 	Age, SinceBeat time.Duration
 }
 
@@ -42,15 +40,13 @@ type registrar struct {
 	registration contract.WorkerRegistration
 	// dead are ended incarnations of this id; a registration need not wait for them.
 	dead []string
-	// introduced means that the registry may hold this incarnation: a registration was sent and
-	// not refused, even if its answer was not awaited.
+	// introduced means that a registration was sent and not refused, even if its answer was not awaited.
 	introduced atomic.Bool
 	wait       func(ctx context.Context, d time.Duration) error
 	warn       func(message string, args ...any)
 }
 
-// register retries until the registry answers: with settings if accepted, with a [*RefusedError]
-// if not. It waits for an absent control plane.
+// register retries until the registry answers: with settings, or with a [*RefusedError].
 func (r *registrar) register(ctx context.Context, takeOver bool) (contract.WorkerSettings, error) {
 	var settings contract.WorkerSettings
 	registration := r.registration

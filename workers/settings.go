@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// obey applies the registry's settings. Only one goroutine at a time calls it: Start, and then
-// the registration loop.
+// Only one goroutine at a time calls obey: Start, and then the registration loop.
 func (n *Node) obey(settings contract.WorkerSettings) {
 	n.heartbeat.follow(settings.Fleet)
 	caps := contract.WorkerCaps{MaxDetect: n.options.MaxDetect, MaxExecute: n.options.MaxExecute}
@@ -35,9 +34,8 @@ func (c *capacity) caps() contract.WorkerCaps {
 	return contract.WorkerCaps{MaxDetect: c.detectSlots.MaxSlots(), MaxExecute: c.executeSlots.MaxSlots()}
 }
 
-// keptFromWork reports whether an operator drains or cordons this worker. The sender may have
-// received the end of a hold first, so the registry is queried. Without an answer the last
-// settings count.
+// keptFromWork queries the registry for a drain or cordon: the sender may have received the end of a hold first.
+// Without an answer the last settings count.
 func (n *Node) keptFromWork(ctx context.Context) bool {
 	if !n.executeSlots.Held(contract.SharedQueuePrefix) {
 		return false
@@ -52,7 +50,6 @@ func (n *Node) keptFromWork(ctx context.Context) bool {
 	return false
 }
 
-// nap waits for d, or until a refresh is requested.
 func (n *Node) nap(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -66,8 +63,7 @@ func (n *Node) nap(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Refresh makes the node read its settings now instead of within [NodeOptions.CheckInterval]. It
-// returns at once.
+// Refresh makes the node read its settings now. It returns at once.
 func (n *Node) Refresh() {
 	select {
 	case n.refresh <- struct{}{}:

@@ -10,21 +10,14 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// slots is a slot supplier for several queues that share one cap. It implements
-// [worker.SlotSupplier].
+// slots is a slot supplier for several queues that share one cap. It implements [worker.SlotSupplier].
 //
-// A slot is reserved before a poll and kept while the poll waits, up to a minute on an empty
-// queue. A supplier that counted reservations would let idle queues take all slots. This one
-// counts the slots in use: every queue may have one open poll while a slot is free, and more
-// only while all open polls together would still fit. So at most one task per further queue can
-// arrive above the cap, which the [gate] then holds or refuses.
+// A slot is reserved before a poll and kept while the poll waits, up to a minute on an empty queue. So this supplier
+// counts the slots in use: every queue may have one open poll while a slot is free, and more only while all open
+// polls together would still fit. At most one task per further queue can arrive above the cap; the [gate] holds or refuses it.
 //
-// A queue may have one open poll more for each task that it gave within [pollWindow], at most
-// [maxPollers]. So an idle worker has one, and a busy queue has enough. The SDK's scaling of
-// pollers raises their number only while tasks come faster and faster: after an idle minute it
-// stays at two.
-//
-// The process's own queue is polled even without a free slot, see answer.
+// A queue may have one open poll more for each task that it gave within [pollWindow], at most [maxPollers]. The SDK's
+// scaling of pollers raises their number only while tasks come faster and faster.
 type slots struct {
 	mu   sync.Mutex
 	cap  int
@@ -34,8 +27,7 @@ type slots struct {
 	// came has the times of the last maxPollers-1 tasks, by queue.
 	came    map[string][]time.Time
 	waiting []chan struct{}
-	// own is the queue that a full worker polls, too, while fewer than maxWaiting tasks wait at
-	// its gate.
+	// own is the queue that a full worker polls, too, while fewer than maxWaiting tasks wait at its gate.
 	own    string
 	atGate func() int
 	// held is the queue prefix that must not be polled; empty for none.
@@ -45,14 +37,11 @@ type slots struct {
 // pollWindow is short: one poll alone brings a task every 5 to 20 ms.
 const pollWindow = 100 * time.Millisecond
 
-// maxWaiting bounds the tasks that a full worker takes to refuse them. More tasks stay in the
-// queue until their turn or their timeout.
+// maxWaiting bounds the tasks that a full worker takes to refuse them. More tasks stay in the queue.
 const maxWaiting = maxPollers
 
-// answer makes a full worker take tasks of its own queue, one poll at a time. A task left in the
-// queue would look as if the worker were dead. A taken one gets the first slot that becomes free
-// within [gateMaxWait], or a refusal with the load of other groups. atGate counts the waiting
-// tasks. Call answer before the first poll.
+// answer makes a full worker take tasks of its own queue, one poll at a time: a task left in the queue would look as
+// if the worker were dead. A taken task gets a slot within [gateMaxWait], or a refusal. Call answer before the first poll.
 func (s *slots) answer(own string, atGate func() int) { s.own, s.atGate = own, atGate }
 
 type permit struct {
@@ -79,14 +68,12 @@ func (s *slots) ReserveSlot(ctx context.Context, info worker.SlotReservationInfo
 	}
 }
 
-// TryReserveSlot implements [worker.SlotSupplier]. It serves eager activities, which node
-// workers do not have.
+// TryReserveSlot implements [worker.SlotSupplier] for eager activities, which node workers do not have.
 func (s *slots) TryReserveSlot(info worker.SlotReservationInfo) *worker.SlotPermit {
 	permit, _ := s.reserve(info.TaskQueue(), false)
 	return permit
 }
 
-// reserve returns a permit, or a channel that is closed when a retry makes sense.
 func (s *slots) reserve(queue string, wait bool) (reserved *worker.SlotPermit, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +109,6 @@ func (s *slots) free(queue string) bool {
 	return total < s.cap
 }
 
-// recent counts the tasks of the queue within pollWindow, up to maxPollers-1.
 func (s *slots) recent(queue string) int {
 	since := time.Now().Add(-pollWindow)
 	s.came[queue] = slices.DeleteFunc(s.came[queue], since.After)
@@ -193,8 +179,7 @@ func (s *slots) Resize(limit int) {
 	s.wake()
 }
 
-// Hold stops polls of the queues with the prefix; empty polls all again. An open poll may still
-// return a task.
+// Hold stops polls of the queues with the prefix; empty polls all again. An open poll may still return a task.
 func (s *slots) Hold(prefix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

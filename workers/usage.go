@@ -12,8 +12,7 @@ const (
 	usageSpans = 144
 )
 
-// usage sums up the use of slots, in spans of the clock. Its size is bounded, and a change of
-// the number in use costs one addition. The zero value has not begun.
+// usage sums up the use of slots, in spans of the clock. Its size is bounded.
 type usage struct {
 	began, last time.Time
 	// spans ends with the span of last.
@@ -27,7 +26,6 @@ type usageSpan struct {
 	slots      int
 }
 
-// pass adds the time since the last change, with that many of the slots in use.
 func (u *usage) pass(now time.Time, used, slots int) {
 	if u.began.IsZero() {
 		u.began, u.last = now, now
@@ -63,7 +61,6 @@ func (u *usage) pass(now time.Time, used, slots int) {
 	}
 }
 
-// told returns the spans for a query, the last one until now.
 func (u *usage) told() []contract.WorkerUsageSpan {
 	told := make([]contract.WorkerUsageSpan, 0, len(u.spans))
 	for i, span := range u.spans {

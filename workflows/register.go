@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// Registry is where workflows are registered: a worker, a replayer or a test
-// environment.
+// Registry is a worker, a replayer or a test environment.
 type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }

@@ -1,10 +1,9 @@
 package workflows
 
-// Change ids for workflow.GetVersion. Each describes its change and the reason. It stays until no recorded
-// history and no running workflow is older.
+// Change ids for workflow.GetVersion. Each stays until no recorded history and no running workflow is older.
 //
-// There is none yet: before the first release, histories under testsuite/replay/testdata are recorded again
-// when a workflow changes, and the commit message notes it.
+// There is none yet: before the first release, histories under testsuite/replay/testdata are recorded again when a
+// workflow changes, and the commit message notes it.
 
 // Versions of the workflows, for the names of recorded histories:
 // testsuite/replay/testdata/<workflow>/v<N>-<scenario>.json.gz.

@@ -15,20 +15,16 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// pause is the pause before the second look: visibility shows a new workflow up to a second
-// late.
+// pause is for visibility, which shows a new workflow up to a second late.
 const pause = 1200 * time.Millisecond
 
-// latePauses returns the pauses before each look for workflows that visibility shows late:
-// seconds under load, minutes after a backlog.
+// latePauses grow: visibility is late by seconds under load, by minutes after a backlog.
 func latePauses() []time.Duration {
 	return []time.Duration{10 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}
 }
 
-// AskHolders is [contract.AskHoldersActivity]: every running group and DAG run asserts its
-// holdings and requests. With LateSince only those do so that
-// visibility lists later and admission does not list. A repeat sends the requests again, which
-// is harmless.
+// AskHolders is [contract.AskHoldersActivity]: every running group and DAG run asserts its holdings and requests.
+// With LateSince only those that visibility lists later do so. A repeat is harmless.
 func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {
 	result := contract.AskHoldersResult{Inherited: a.inherited(ctx, in.Previous)}
 	asked := map[string]bool{}
@@ -104,8 +100,7 @@ func (a *Activities) inherited(ctx context.Context, previous string) contract.In
 	return inherited
 }
 
-// running lists the open workflows that may hold something. A workflow that is paused in
-// Temporal itself is awaited, too: it keeps its holdings and asserts them when it is unpaused.
+// A workflow that is paused in Temporal itself is awaited, too: it keeps its holdings.
 func (a *Activities) running(ctx context.Context, filter string) ([]string, error) {
 	var ids []string
 	listed := map[string]bool{}

@@ -1,5 +1,3 @@
-// Package admission has the activities of the admission workflow. They find holders that ended
-// without a release, and request running groups to assert their holdings after a recovery.
-//
-// Their only effect is the signal with that request, so each may be repeated.
+// Package admission has the activities of the admission workflow. They find holders that ended without a release, and
+// request assertions of holdings after a recovery. Each may be repeated.
 package admission

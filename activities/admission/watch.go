@@ -18,11 +18,9 @@ import (
 )
 
 const (
-	// interval is the pause between looks at the holders. It bounds the time for which the lane
-	// of a terminated group stays taken.
+	// interval bounds the time for which the lane of a terminated group stays taken.
 	interval = 2 * time.Second
-	// idle is the time that the watcher stays without holders: another start costs history, a
-	// look costs one query.
+	// idle is the watcher's stay without holders: another start costs history, a look costs one query.
 	idle = 5 * time.Minute
 )
 
@@ -68,13 +66,11 @@ func Register(r Registry, a *Activities) {
 	r.RegisterActivityWithOptions(a.AskHolders, activity.RegisterOptions{Name: contract.AskHoldersActivity})
 }
 
-// WatchHolders is [contract.WatchHoldersActivity]. It queries the holders from admission every
-// two seconds, so a new holder costs no history. It returns as soon as one of them has ended. A
-// recovering admission grants nothing until each former holder has asserted its holdings or has
-// ended. Such holders are listed without a first run, and the watcher looks twice as often.
+// WatchHolders is [contract.WatchHoldersActivity]. It queries the holders from admission, so a new holder costs no
+// history, and returns as soon as one has ended. During a recovery holders are listed without a first run, and it
+// looks twice as often.
 //
-// If the control plane stops, it returns an error that is retried. So the next control plane
-// continues within a second instead of after the heartbeat timeout.
+// If the control plane stops, it returns an error that is retried, so the next control plane continues within a second.
 func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersResult, error) {
 	var result contract.WatchHoldersResult
 	busy := time.Now()
@@ -136,8 +132,7 @@ func (a *Activities) pace(holders []contract.AdmissionHolder) time.Duration {
 	return a.interval
 }
 
-// ended reports whether the holder's chain of runs is over. Another workflow may have its id by
-// now; a reset keeps the first run.
+// Another workflow may have the holder's id by now; a reset keeps the first run.
 func (a *Activities) ended(ctx context.Context, holder contract.AdmissionHolder) (bool, error) {
 	answer, err := a.temporal.DescribeWorkflowExecution(ctx, holder.WorkflowID, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {

@@ -16,24 +16,20 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
-// lookUpTimeout bounds the look for a user: a directory service may hang.
+// lookUpTimeout is for a directory service that hangs.
 const lookUpTimeout = 10 * time.Second
 
-// errNoUser is wrapped where a node does not have a user or a group.
 var errNoUser = errors.New("NO_USER")
 
-// account is the user and the groups that a program runs as.
 type account struct {
 	UID, GID int
 	Groups   []int
 	// Name is empty if only groups are changed, or if the number has no name.
 	Name, Home, Shell string
-	// named is set if the configuration has a user.
-	named bool
+	named             bool
 }
 
-// accountOf returns the account of a program, nil if it is that of the worker. An error
-// is a *startError.
+// accountOf returns the account of a program, nil if it is that of the worker. An error is a *startError.
 func accountOf(ctx context.Context, spec launch.Spec) (*account, error) {
 	if !spec.SwitchesUser() {
 		return nil, nil //nolint:nilnil // nil means that nothing is changed
@@ -51,8 +47,7 @@ func accountOf(ctx context.Context, spec launch.Spec) (*account, error) {
 	return a, nil
 }
 
-// lookUp finds the numbers of users and groups, with all groups of the user as initgroups
-// has them.
+// lookUp finds the numbers of users and groups, with all groups of the user as initgroups has them.
 func lookUp(ctx context.Context, spec launch.Spec) (*account, error) {
 	a := &account{UID: os.Geteuid(), GID: os.Getegid(), named: spec.User != ""}
 	var err error
@@ -80,8 +75,7 @@ func lookUp(ctx context.Context, spec launch.Spec) (*account, error) {
 	return a, nil
 }
 
-// lookUpUser fills in the user. A number without a name needs a group in the
-// configuration.
+// A number without a name needs a group in the configuration.
 func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) error {
 	number, numeric := idOf(name)
 	found, err := user.Lookup(name)
@@ -115,8 +109,7 @@ func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) err
 	return err
 }
 
-// groupsOf returns the groups of a user. The program `id` also reads those of a directory
-// service, which a static binary does not.
+// The program `id` also reads the groups of a directory service, which a static binary does not.
 func groupsOf(ctx context.Context, of *user.User) ([]int, error) {
 	var words []string
 	if output, err := exec.CommandContext(ctx, "id", "-G", "--", of.Username).Output(); err == nil { //nolint:gosec // the name of a user
@@ -135,8 +128,7 @@ func groupsOf(ctx context.Context, of *user.User) ([]int, error) {
 	return groups, nil
 }
 
-// idOf parses the number of a user or group. The largest one of 32 bits leaves the number as it
-// is, and the kernel drops further bits: both would be the worker's own, or root.
+// idOf refuses numbers that the kernel would ignore or truncate: the program would run as the worker, or as root.
 func idOf(text string) (int, error) {
 	number, err := strconv.ParseUint(text, 10, 32)
 	if err == nil && number == math.MaxUint32 {
@@ -162,8 +154,8 @@ func lookUpGroup(ctx context.Context, name string) (int, error) {
 	return 0, fmt.Errorf("%w: this node has no group %s: create it, or restrict the job type by labels", errNoUser, name)
 }
 
-// nss returns the entry of a database of the name service, nil if there is none. getent itself drops the bits of a number
-// that has too many, and would find root. An error means that getent did not run: the node may lack the resources.
+// nss returns the entry of a database of the name service, nil if there is none. getent itself drops excess bits of a
+// number, and would find root. An error means that getent did not run.
 func nss(ctx context.Context, database, name string) ([]string, error) {
 	if _, err := idOf(name); err != nil && strings.Trim(name, " +-0123456789") == "" {
 		return nil, nil
@@ -179,7 +171,6 @@ func nss(ctx context.Context, database, name string) ([]string, error) {
 	return strings.Split(line, ":"), nil
 }
 
-// passwdFields is the number of fields of an entry of passwd.
 const passwdFields = 7
 
 func nssUser(ctx context.Context, name string) (*user.User, error) {
@@ -197,7 +188,6 @@ func shellOf(ctx context.Context, name string) string {
 	return ""
 }
 
-// isOwn reports whether the account is that of the worker: nothing has to be switched.
 func (a *account) isOwn() bool {
 	own, err := os.Getgroups()
 	if err != nil || a.UID != os.Geteuid() || a.GID != os.Getegid() {
@@ -206,7 +196,7 @@ func (a *account) isOwn() bool {
 	return !slices.ContainsFunc(a.Groups, func(gid int) bool { return gid != a.GID && !slices.Contains(own, gid) })
 }
 
-// without drops variables that belong to the log-in of the worker's user.
+// without drops variables of the log-in of the worker's user.
 func (a *account) without(inherited []string) []string {
 	if a == nil || !a.named {
 		return inherited
@@ -221,7 +211,6 @@ func (a *account) without(inherited []string) []string {
 	})
 }
 
-// environment returns the variables of a log-in that every program expects.
 func (a *account) environment() []string {
 	if a == nil || !a.named {
 		return nil
@@ -236,7 +225,7 @@ func (a *account) environment() []string {
 	return env
 }
 
-// home returns the working directory: "~" is the home directory.
+// home resolves "~", the home directory.
 func (a *account) home(dir string) string {
 	switch {
 	case dir != "~":

@@ -10,13 +10,11 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
-// maySwitch reports whether this process may change users and groups, and end programs of
-// other users.
+// maySwitch also means that this process may end programs of other users.
 func maySwitch() bool {
 	return capable(unix.CAP_SETUID) && capable(unix.CAP_SETGID) && capable(unix.CAP_KILL)
 }
 
-// capable reports whether this process has a capability.
 func capable(capability int) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -51,12 +49,10 @@ func (s *setup) allowed() error {
 	return nil
 }
 
-// limitable reports a limit that this process may not set.
 func (s *setup) limitable() error {
 	return rlimit.Allowed(s.Limits, s.uid(), capable(unix.CAP_SYS_RESOURCE))
 }
 
-// uid returns the user of the program.
 func (s *setup) uid() int {
 	if s.Switch {
 		return s.UID

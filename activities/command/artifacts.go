@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// collect keeps the artifacts of a program that has ended by itself. A file that cannot be kept does not
-// fail the job: its output gets the reason.
+// A file that cannot be kept does not fail the job: its output gets the reason.
 func (p program) collect(ctx context.Context, progress jobtype.Progress) {
 	if len(p.launch.Artifacts) == 0 {
 		return

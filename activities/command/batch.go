@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// eachMark begins an argument of `execute.command` that becomes one argument per item of the job's batch. The rest is a
-// template with .Item.
+// eachMark begins an argument that is repeated for each item of the batch. The rest is a template with .Item.
 const eachMark = "{{each}}"
 
 // itemView is .Item, and an element of .Batch, in the templates of `execute`.
@@ -19,7 +18,6 @@ type itemView struct {
 	Params                               any
 }
 
-// itemViews lists the items of a job: its batch, or the job itself.
 func itemViews(job jobtype.Job) ([]itemView, error) {
 	var views []itemView
 	for _, item := range job.Items() {
@@ -35,8 +33,7 @@ func itemViews(job jobtype.Job) ([]itemView, error) {
 	return views, nil
 }
 
-// inputOf returns the standard input of the program, which is also .Params: the params, and in a job type with `batch:`
-// the batch as `items`.
+// inputOf returns the standard input, which is also .Params: the params, and under `batch:` the batch as `items`.
 func inputOf(job jobtype.Job) (json.RawMessage, error) {
 	if len(job.Batch) == 0 {
 		return job.Params, nil
@@ -48,7 +45,6 @@ func inputOf(job jobtype.Job) (json.RawMessage, error) {
 	return jobtype.OverlayParams(job.Params, items)
 }
 
-// repeated is the template of an argument that is repeated for every item.
 func repeated(block, argument string) (string, bool) {
 	if block != "execute" {
 		return "", false

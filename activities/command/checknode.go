@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
-// CheckNode implements [jobtype.NodeChecker]: it reports users, groups and other settings
-// that this node cannot fulfil. Texts with templates are known only for a job.
+// CheckNode implements [jobtype.NodeChecker]. It cannot check settings with templates.
 func (h *Handler) CheckNode(ctx context.Context, detect, execute json.RawMessage) error {
 	var faults []error
 	for block, data := range map[string]json.RawMessage{"detect": detect, "execute": execute} {
@@ -43,7 +42,6 @@ func (h *Handler) checkKeys(ctx context.Context, keys launch.Spec) error {
 	return p.setup().allowed()
 }
 
-// withoutTemplates drops the texts that are templates.
 func withoutTemplates(s launch.Spec) launch.Spec {
 	if gotemplate.Templated(s.User) {
 		s.Limits.PIDs = 0 // It depends on the user.

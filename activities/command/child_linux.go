@@ -15,7 +15,6 @@ const shims = true
 // shimLost is the signal in the outcome of a program whose shim was killed.
 const shimLost = "its roundsman-shim was killed"
 
-// shimChild is a program below a shim.
 type shimChild struct {
 	shim    *exec.Cmd
 	socket  *os.File
@@ -23,16 +22,13 @@ type shimChild struct {
 	note    *note
 	outcome ended // valid after dead is closed
 	dead    chan struct{}
-	// done is closed when no process is left.
-	done chan struct{}
+	done    chan struct{}
 }
 
 // shimGrace bounds the wait for the first report of a shim. A stopped shim sends none.
 const shimGrace = 30 * time.Second
 
-// startShimmed starts a shim, notes it, and only then has it start the program: a
-// worker that is killed leaves no program that is not noted. The end of ctx ends the wait
-// for the start.
+// startShimmed notes the shim before it starts the program: a killed worker leaves no unnoted program.
 func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) {
 	command, err := p.resolve()
 	if err != nil {
@@ -65,7 +61,6 @@ func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) 
 	return c, nil
 }
 
-// begin sends the order and returns the first report.
 func (c *shimChild) begin(ctx context.Context, messages *gob.Decoder, o order) (first report, err error) {
 	_ = c.socket.SetDeadline(time.Now().Add(shimGrace))
 	still := context.AfterFunc(ctx, func() { _ = c.socket.SetDeadline(time.Unix(1, 0)) })
@@ -78,8 +73,7 @@ func (c *shimChild) begin(ctx context.Context, messages *gob.Decoder, o order) (
 	return first, errors.Join(err, c.socket.SetDeadline(time.Time{}))
 }
 
-// dismiss closes the socket, at whose end a shim ends all its processes and itself. A shim
-// that has not ended within that time is killed.
+// dismiss closes the socket, at which a shim ends all its processes and itself, and kills a shim that does not end.
 func (c *shimChild) dismiss(within time.Duration) {
 	_ = c.socket.Close()
 	gone := make(chan struct{})
@@ -90,8 +84,7 @@ func (c *shimChild) dismiss(within time.Duration) {
 	}
 }
 
-// notStarted returns the reason for which the first report has no program. A shim that was
-// killed before it could report may have started one.
+// A shim that was killed before its report may have started a program.
 func (c *shimChild) notStarted(name string, first report, lost error) error {
 	if lost == nil {
 		c.note.strike()
@@ -103,7 +96,6 @@ func (c *shimChild) notStarted(name string, first report, lost error) error {
 	return &startError{shim: true, err: errors.New(shimLost + " before it reported the start of the program")}
 }
 
-// openShim starts the process of the shim, which waits for its order.
 func (p program) openShim(pipes *pipes) (*shimChild, error) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -127,7 +119,6 @@ func (p program) openShim(pipes *pipes) (*shimChild, error) {
 	}, nil
 }
 
-// startFailure sorts the error as if the worker had started the program.
 func (r report) startFailure(name string) error {
 	if r.Setup {
 		errno := syscall.Errno(r.Errno) //nolint:gosec // it was one
@@ -143,7 +134,6 @@ func (r report) startFailure(name string) error {
 	return &startError{err: errors.New(r.Error)}
 }
 
-// setupError is an error of a stage, with that of the system.
 type setupError struct {
 	text  string
 	errno syscall.Errno
@@ -152,12 +142,10 @@ type setupError struct {
 func (e *setupError) Error() string { return e.text }
 func (e *setupError) Unwrap() error { return e.errno }
 
-// passing reports whether an error of the system passes by itself.
 func passing(errno syscall.Errno) bool {
 	return errno.Temporary() || errno == syscall.ENOMEM
 }
 
-// listen reads the shim's reports to their end.
 func (c *shimChild) listen(messages *gob.Decoder) {
 	ended, gone := false, false
 	for {
@@ -208,10 +196,8 @@ func (c *shimChild) reap() ended {
 	return c.outcome
 }
 
-// abandon leaves the rest to the shim, which continues until nothing is left.
 func (c *shimChild) abandon() { c.note.abandon() }
 
-// close lets the shim go and reaps it.
 func (c *shimChild) close() {
 	_ = c.socket.Close()
 	_ = c.shim.Wait()

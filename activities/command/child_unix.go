@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// groupChild is a program without a shim, the leader of its own process group. A
-// process that leaves the group is out of reach.
+// groupChild is a program without a shim, the leader of its own process group. A process that leaves the group is out
+// of reach.
 type groupChild struct {
 	pid     int
 	note    *note
@@ -20,8 +20,7 @@ type groupChild struct {
 	reaped  chan ended
 }
 
-// startGroup starts the program in a goroutine that owns an operating system thread
-// until the program ends: Linux sends the parent-death signal when the
+// startGroup uses a goroutine with its own operating system thread: Linux sends the parent-death signal when the
 // *thread* that forked dies, and the Go runtime ends idle threads.
 func (p program) startGroup(pipes *pipes) (child, error) {
 	command, err := p.resolve()
@@ -56,8 +55,7 @@ func (p program) startGroup(pipes *pipes) (child, error) {
 	return c, nil
 }
 
-// attend waits for the exit without reaping, so that the group's id cannot be
-// given to anybody else before the last signal to the group is sent.
+// attend waits without reaping, so that the group's id stays reserved until the last signal is sent.
 func (c *groupChild) attend(command *exec.Cmd) {
 	awaitExit(command)
 	close(c.dead)
@@ -69,16 +67,13 @@ func (c *groupChild) attend(command *exec.Cmd) {
 func (c *groupChild) exited() <-chan struct{} { return c.dead }
 func (c *groupChild) gone() <-chan struct{}   { return c.dead }
 
-// family returns the members of the group and the descendants of any.
 func (c *groupChild) family(table []process) []process { return family(table, c.pid) }
 
 func (c *groupChild) terminate() { c.signal(syscall.SIGTERM) }
 func (c *groupChild) kill()      { c.signal(syscall.SIGKILL) }
 
-// signal goes to the whole group; that it is gone already is no fault.
 func (c *groupChild) signal(signal syscall.Signal) { _ = syscall.Kill(-c.pid, signal) }
 
-// reap frees the process id and returns how the program ended.
 func (c *groupChild) reap() ended {
 	c.kill() // The leader is not reaped yet, so the group's id is still its own.
 	close(c.release)
@@ -87,7 +82,6 @@ func (c *groupChild) reap() ended {
 	return outcome
 }
 
-// abandon reaps the program whenever it dies.
 func (c *groupChild) abandon() {
 	c.note.abandon()
 	go c.reap()
@@ -103,8 +97,7 @@ func endOf(state *os.ProcessState, err error) ended {
 	return ended{code: state.ExitCode()}
 }
 
-// startFailure classifies the errors of fork and exec. A lack of memory or processes passes by itself; a missing or
-// forbidden program, or a too long command line, does not.
+// A lack of memory or processes passes by itself; a missing or forbidden program, or a too long command line, does not.
 func startFailure(name string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.E2BIG):

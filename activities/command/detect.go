@@ -10,12 +10,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// stderrKept is how much of stderr an error quotes: a list of errors has many of them.
 const stderrKept = 2 << 10
 
-// Detect implements [jobtype.Handler]: it runs the detection program and emits
-// a proposal per line. The program fails the detection with an exit code other
-// than success, or by printing nothing but garbage.
+// Detect implements [jobtype.Handler]: one proposal per line of the detection program. An exit code other than
+// success, or nothing but invalid lines, fails the detection.
 func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	settings, err := readDetect(in.Settings)
 	if err != nil {
@@ -77,7 +75,6 @@ func (p program) with(stdout func(io.Reader) error, stderr io.Writer) program {
 	return p
 }
 
-// failure adds the program to the error of a run, and marks an error that a retry would repeat.
 func failure(name string, err error) error {
 	if start, ok := errors.AsType[*startError](err); ok {
 		return whyNotStarted(name, start)
@@ -85,7 +82,6 @@ func failure(name string, err error) error {
 	return fmt.Errorf("%s was stopped: %w", name, err)
 }
 
-// describe makes the error of a program that ended badly.
 func describe(name string, outcome ended, errorOutput, output string) error {
 	said := lastWords(errorOutput, output)
 	if outcome.signal != "" {

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// inherited returns the worker's own environment without the worker's credentials and
-// identity.
+// inherited omits the worker's credentials and identity.
 func (o Options) inherited() []string {
 	var env []string
 	for _, variable := range o.Environ() {
@@ -21,8 +20,7 @@ func (o Options) inherited() []string {
 	return env
 }
 
-// environment returns the variables of the program. Later ones win: those that are
-// inherited, those of the user, Roundsman's own, those of the configuration, those of files.
+// Later variables win: inherited ones, the user's, Roundsman's, those of the configuration, those of files.
 func (p program) environment() []string {
 	return slices.Concat(p.account.without(p.inherited), p.account.environment(), p.own, p.configured)
 }
@@ -45,6 +43,5 @@ func detectEnvironment(in jobtype.DetectInput) []string {
 	return append(runview.Environment(in.Run, in.WorkerLabels), "ROUNDSMAN_WORKER_ID="+in.WorkerID, "ROUNDSMAN_JOB_TYPE="+in.JobType)
 }
 
-// withoutNUL keeps a strange key from making every start fail: no environment
-// can hold a NUL byte.
+// No environment can hold a NUL byte: a strange key would make every start fail.
 func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", `\x00`) }

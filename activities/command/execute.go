@@ -13,9 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Execute implements [jobtype.Handler]: it runs the program of the `execute:` block. Exit code 0 (or
-// exit_codes.success) completes the job, another fails it with the tail of stderr. On cancel the error is the cause, and
-// the result has the output so far.
+// Execute implements [jobtype.Handler]. Exit code 0 (or exit_codes.success) completes the job, another fails it with
+// the tail of stderr. On cancel the result has the output so far.
 func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	settings, input, ready, err := prepared(job)
 	if err != nil {
@@ -59,7 +58,6 @@ func (s executeSettings) run(ctx context.Context, program program, progress jobt
 	return s.result(program.argv[0], outcome, err, output.Text(), errorOutput.Text())
 }
 
-// prepared fills in the templates of a job; input is the standard input of the program.
 func prepared(job jobtype.Job) (settings executeSettings, input json.RawMessage, ready rendered, err error) {
 	if settings, err = readExecute(job.Settings, job.Argv); err != nil {
 		return settings, nil, ready, err
@@ -114,7 +112,6 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// lastWords quotes the output of a failed program: the tail of stderr, or of its whole output if stderr is empty.
 func lastWords(errorOutput, output string) string {
 	said := strings.TrimSpace(errorOutput)
 	if said == "" {

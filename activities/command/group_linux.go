@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupOfItsOwn also requests SIGTERM on the death of the worker: after kill -9 the program has no supervisor, and its
-// job is placed elsewhere.
+// After kill -9 of the worker the program has no supervisor, and its job is placed elsewhere.
 func groupOfItsOwn() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// guardKept is the part of a guard's output that the reason of the wait is taken from.
 const guardKept = 4 << 10
 
-// awaitGuard runs the guard of a job, as its program is run. It returns a deferral if the guard fails.
+// awaitGuard returns a deferral if the guard fails.
 func (p program) awaitGuard(ctx context.Context, guard launch.Guard, watched *watcher, by owner) error {
 	if len(guard.Command) == 0 {
 		return nil

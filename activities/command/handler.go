@@ -30,18 +30,15 @@ var (
 
 // Options are the settings of the worker, as opposed to those of the job type.
 type Options struct {
-	// Environ returns the inherited environment. Default: the process's own environment when the program starts. Variables
-	// TEMPORAL_* and ROUNDSMAN_* are never inherited: they hold the worker's credentials and identity.
+	// Environ returns the inherited environment. Default: the process's own. TEMPORAL_* and ROUNDSMAN_* are never
+	// inherited: they hold the worker's credentials and identity.
 	Environ func() []string
-	// Shim is the command line of a process that calls [Shim] first of all, usually
-	// that of the worker itself with [ShimArgument]. Every program runs below one. If it
-	// is empty, or the system is not Linux, only the process group of a program is ended.
+	// Shim is the command line of a process that calls [Shim] first of all, usually the worker's with [ShimArgument].
+	// Without it, or outside Linux, only the process group of a program is ended.
 	Shim []string
-	// OutputGrace is how long the pipes of a program that has ended may stay
-	// open in silence, held by a process that it left behind. Default 2s.
+	// OutputGrace is how long a leftover process may hold the pipes open in silence. Default 2s.
 	OutputGrace time.Duration
-	// EndWait is how long an attempt waits for the end of an earlier program of its job
-	// before it goes back to be placed elsewhere. Default 30s.
+	// EndWait is the wait for an earlier program of the job before the job is placed elsewhere. Default 30s.
 	EndWait time.Duration
 }
 
@@ -61,12 +58,10 @@ func (o Options) withDefaults() Options {
 // Handler runs programs.
 type Handler struct {
 	options Options
-	// maxSurplus is how many proposals are counted after the group took its last one.
-	// A program that prints for ever is stopped then.
+	// maxSurplus is how many proposals are counted beyond the group's last one, before the program is stopped.
 	maxSurplus int
 
-	mu sync.Mutex
-	// ledgers are those of the workers that this process runs, by their ids.
+	mu      sync.Mutex
 	ledgers map[string]*ledger
 	cgroups cgroup.Tree
 }
@@ -83,8 +78,7 @@ func New(options Options) *Handler {
 	return &Handler{options: options.withDefaults(), maxSurplus: 10_000_000, ledgers: map[string]*ledger{}}
 }
 
-// PrepareNode implements [jobtype.NodePreparer]: it ends the programs that an earlier
-// process of the worker left running, starts the hooks that it owes, and notes programs from now on.
+// PrepareNode implements [jobtype.NodePreparer]: it ends the programs of an earlier process and starts its owed hooks.
 func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
 	opened, err := openLedger(dir)
 	if err != nil {
@@ -105,8 +99,7 @@ func (h *Handler) ledger(workerID string) *ledger {
 	return h.ledgers[workerID]
 }
 
-// Descriptor implements [jobtype.Handler]. Liveness is `activity`: a program without output,
-// CPU and I/O for stall_timeout hangs. A program that waits longer needs `process`.
+// Descriptor implements [jobtype.Handler]. A program that waits longer than stall_timeout needs liveness `process`.
 func (h *Handler) Descriptor() jobtype.Descriptor {
 	return jobtype.Descriptor{
 		Name:            Name,

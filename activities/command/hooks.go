@@ -16,13 +16,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// surrounding are the hooks of one attempt.
 type surrounding struct {
-	// program of the attempt. A hook replaces its command line.
 	program program
 	hooks   launch.Hooks
-	// owed are the closing hooks that have not ended, nil if there are no hooks.
-	owed *hook.Owed
+	owed    *hook.Owed
 	// note keeps the next attempt waiting until the hooks have ended.
 	note *note
 	log  io.Writer
@@ -30,10 +27,8 @@ type surrounding struct {
 	alive func()
 }
 
-// hookPause is the time between two signs of life of a hook whose program has no watcher.
 const hookPause = time.Second
 
-// surround notes the hooks of a program that is about to start.
 func (p program) surround(log io.Writer, alive func()) *surrounding {
 	s := &surrounding{program: p, hooks: p.launch.Hooks, log: log, alive: alive}
 	set := s.hooks.All()
@@ -59,7 +54,7 @@ func (s *surrounding) noted(err error) {
 	}
 }
 
-// before runs the first hook. An error is classified as that of the program, by its exit code.
+// An error of the first hook is classified like one of the program, by its exit code.
 func (s *surrounding) before(ctx context.Context, settings executeSettings) (jobtype.Result, error) {
 	if len(s.hooks.Before) == 0 {
 		return jobtype.Result{}, nil
@@ -73,8 +68,7 @@ func (s *surrounding) before(ctx context.Context, settings executeSettings) (job
 	return result, err
 }
 
-// close runs the closing hooks after the end of the program, also if ctx has ended. The failure of a hook turns a
-// success into a warning, and adds to another end.
+// close runs the closing hooks, also if ctx has ended. The failure of a hook turns a success into a warning.
 func (s *surrounding) close(ctx context.Context, result jobtype.Result, err error) (jobtype.Result, error) {
 	if s.owed == nil {
 		return result, err
@@ -92,7 +86,6 @@ func (s *surrounding) close(ctx context.Context, result jobtype.Result, err erro
 	return result, err
 }
 
-// pay runs the hooks that are owed. The error has the failures of all.
 func (s *surrounding) pay(ctx context.Context) error {
 	defer s.note.strike()
 	var faults []error
@@ -117,7 +110,6 @@ func (s *surrounding) closing(ctx context.Context, next launch.Hook) error {
 	return nil
 }
 
-// run runs a hook in the way of the program, within the time of a hook.
 func (s *surrounding) run(ctx context.Context, one launch.Hook, own []string) (outcome ended, output, errorOutput string, err error) {
 	ctx, end := context.WithTimeoutCause(ctx, s.hooks.Limit(), fmt.Errorf("it is over hooks.timeout, %s", s.hooks.Limit()))
 	defer end()
@@ -138,8 +130,7 @@ func (s *surrounding) run(ctx context.Context, one launch.Hook, own []string) (o
 	return outcome, kept.Text(), keptError.Text(), err
 }
 
-// payOwed runs the closing hooks that an earlier process of the worker has left, and does not wait for their end.
-// Nothing of the same job starts before it.
+// payOwed runs the closing hooks that an earlier process of the worker has left. Nothing of the same job starts before.
 func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger) error {
 	if ledger.dir == "" {
 		return nil

@@ -14,7 +14,6 @@ import (
 // maxEnvFile bounds a file of variables. A program's environment has 2 MiB at most.
 const maxEnvFile = 1 << 20
 
-// readEnvFiles returns the variables of env_file.
 func readEnvFiles(paths []string) ([]string, error) {
 	var variables []string
 	for _, path := range paths {
@@ -35,7 +34,7 @@ func readEnvFiles(paths []string) ([]string, error) {
 	return variables, nil
 }
 
-// readBounded reads a regular file. Its path is absolute: a worker may start anywhere.
+// The path is absolute: a worker may start anywhere.
 func readBounded(path string, limit int64) (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		return "", errors.New("the path is not absolute")
@@ -55,8 +54,7 @@ func readBounded(path string, limit int64) (string, error) {
 	return string(data), nil
 }
 
-// openReady opens a file that can be read at once. A named pipe without a writer would block the job, and a program of
-// another user would become its owner.
+// A named pipe without a writer would block the job; a program of another user would become the owner of the file.
 func openReady(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -73,7 +71,6 @@ func openReady(path string) (*os.File, error) {
 	return file, nil
 }
 
-// withoutPath drops the path of an error, which the caller names.
 func withoutPath(err error) error {
 	if inner, ok := errors.AsType[*os.PathError](err); ok {
 		return inner.Err
@@ -81,7 +78,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// input returns the text of the standard input. A file takes the place of the pipe.
+// A file takes the place of the pipe.
 func (p program) input(pipes *pipes) ([]byte, error) {
 	kind, value, err := p.launch.Input()
 	if err != nil {

@@ -23,25 +23,19 @@ var errNoProcessTable = errors.New("the process table is read on Linux only")
 
 const noteSuffix = ".group.json"
 
-// ledger notes running programs, in memory and, if it has a directory, in files that survive the worker's process. So the
-// next process can end the programs of a killed one.
-//
-// It syncs nothing: a crash of the machine loses notes, and ends their programs.
+// ledger notes running programs. With a directory the notes survive the worker's process, so the next process can end
+// the programs of a killed one. It syncs nothing: a crash of the machine ends the programs too.
 type ledger struct {
-	// dir is empty if notes are kept in memory only.
 	dir, boot string
 
 	mu   sync.Mutex
 	open map[string]*note // by mark
-	// idle ends the recorder; nil if it does not run.
 	idle context.CancelFunc
 }
 
-// newLedger returns a ledger without a directory.
 func newLedger() *ledger { return &ledger{open: map[string]*note{}} }
 
-// openLedger uses dir, creating it if needed. Where there is no process table, notes
-// are kept in memory only.
+// Without a process table notes are kept in memory only.
 func openLedger(dir string) (*ledger, error) {
 	l := newLedger()
 	boot, err := bootID()
@@ -58,7 +52,6 @@ func openLedger(dir string) (*ledger, error) {
 	return l, nil
 }
 
-// enter begins a note of a program that is about to start.
 func (l *ledger) enter(program string, grace time.Duration, owner owner) *note {
 	raw := make([]byte, 12)
 	_, _ = rand.Read(raw) // It never fails.
@@ -101,12 +94,10 @@ func (l *ledger) notes() []*note {
 	return list
 }
 
-// recordPause is the time between two looks at the processes of running programs. A
-// process that started within the last one, scrubbed its environment and left its
-// cgroup is missed if worker and shim are killed together.
+// recordPause: if worker and shim are killed together, a process is missed that started within this time, scrubbed
+// its environment and left its cgroup.
 const recordPause = 250 * time.Millisecond
 
-// record notes the processes of running programs until ctx ends.
 func (l *ledger) record(ctx context.Context) {
 	for waitContext(ctx, recordPause) {
 		table, err := processTable()
@@ -119,8 +110,7 @@ func (l *ledger) record(ctx context.Context) {
 	}
 }
 
-// before returns a program that must end before one of owner may start, and its living
-// processes.
+// before returns a program that must end before one of owner may start.
 func (l *ledger) before(owner owner) (*note, []process) {
 	for _, n := range l.notes() {
 		if !n.precedes(owner) {
@@ -140,7 +130,7 @@ func (l *ledger) before(owner owner) (*note, []process) {
 	return nil, nil
 }
 
-// read returns the notes in the directory. A file that cannot be read is removed.
+// An unreadable file is removed.
 func (l *ledger) read() ([]*note, error) {
 	paths, err := filepath.Glob(filepath.Join(l.dir, "*"+noteSuffix+"*"))
 	if err != nil {
@@ -159,12 +149,9 @@ func (l *ledger) read() ([]*note, error) {
 	return list, nil
 }
 
-// endPoll is the time between two looks for the end of processes.
 const endPoll = 20 * time.Millisecond
 
-// endLeftovers ends the programs that an earlier process left running, SIGTERM first
-// and SIGKILL after their grace, and returns when they are gone. One that does not die
-// is reported and stays noted: no job starts that would run next to it.
+// endLeftovers ends the programs of an earlier process. One that does not die stays noted: no job starts next to it.
 func (l *ledger) endLeftovers(ctx context.Context) error {
 	left, err := l.read()
 	if err != nil {
@@ -199,7 +186,6 @@ func (l *ledger) endLeftovers(ctx context.Context) error {
 	return errors.Join(stuck...)
 }
 
-// ending is the progress of ending noted programs.
 type ending struct {
 	begun  time.Time
 	asked  map[string]bool
@@ -210,8 +196,7 @@ func newEnding() *ending {
 	return &ending{begun: time.Now(), asked: map[string]bool{}, killed: map[string]time.Time{}}
 }
 
-// step signals the processes of one program as far as it is time, and reports whether
-// they may still die. A shim that lives has sent SIGTERM itself.
+// A living shim has sent SIGTERM itself.
 func (e *ending) step(n *note, living []process, supervised bool) bool {
 	since, killing := e.killed[n.Mark]
 	switch {

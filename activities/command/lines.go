@@ -18,22 +18,15 @@ import (
 )
 
 const (
-	// maxLine bounds one line of a detection: the largest proposal, with a
-	// graph, still fits.
-	maxLine = 256 << 10
-	// pageSize is how many proposals one Emit hands over; the sink makes its
-	// own pages of them.
-	pageSize = 100
-	// shownFaults is how many bad lines an error quotes.
+	// maxLine fits the largest proposal, with a graph.
+	maxLine     = 256 << 10
+	pageSize    = 100
 	shownFaults = 5
 )
 
-// errEnough ends the reading of a detection that has printed the most
-// proposals beyond those that the group takes.
 var errEnough = errors.New("the detection printed far more than the group takes")
 
-// proposals turns the lines of a detection into proposals. A bad line is
-// emitted as refused, with its number, and the others continue.
+// A bad line is emitted as refused, with its number, and the others continue.
 type proposals struct {
 	format string
 	sink   jobtype.ProposalSink
@@ -48,7 +41,6 @@ type proposals struct {
 	surplus int
 }
 
-// read consumes a detection's stdout to its end.
 func (p *proposals) read(ctx context.Context, stdout io.Reader) error {
 	reader := bufio.NewReaderSize(stdout, maxLine)
 	for {
@@ -125,7 +117,6 @@ func (p *proposals) parse(line []byte, tooLong bool) (jobtype.Proposal, error) {
 	}, err
 }
 
-// proposalKeys are the keys of a line of JSON.
 var proposalKeys = keysOf(reflect.TypeFor[jobtype.Proposal]()) //nolint:gochecknoglobals // constant table
 
 func keysOf(of reflect.Type) map[string]bool {
@@ -138,8 +129,7 @@ func keysOf(of reflect.Type) map[string]bool {
 	return keys
 }
 
-// parseJSON takes one object with exactly the keys of a proposal: encoding/json
-// alone takes null for an empty one, and keys in any case.
+// encoding/json alone accepts null as an empty object, and keys in any case.
 func parseJSON(line []byte) (jobtype.Proposal, error) {
 	var proposal jobtype.Proposal
 	var keys map[string]json.RawMessage
@@ -164,8 +154,7 @@ func parseJSON(line []byte) (jobtype.Proposal, error) {
 	return proposal, nil
 }
 
-// flush hands the page over. After the sink is full the rest is still emitted,
-// because only the sink can count the surplus, up to the most.
+// flush continues after the sink is full, because only the sink can count the surplus.
 func (p *proposals) flush(ctx context.Context) error {
 	if len(p.page) == 0 {
 		return nil

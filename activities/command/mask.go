@@ -14,18 +14,14 @@ import (
 )
 
 const (
-	// masked stands for a secret.
 	masked = "***"
-	// minSecret is the length from which a value is masked. Shorter ones would turn every
-	// output into asterisks.
-	minSecret = 4
-	// minSecretLine is that of one line of a secret with several.
+	// Shorter values would turn every output into asterisks.
+	minSecret     = 4
 	minSecretLine = 8
 	maskChunk     = 32 << 10
 )
 
-// masker replaces secrets, and the usual encodings of them, in everything that a program
-// prints.
+// masker replaces secrets, and the usual encodings of them.
 type masker struct {
 	// forms are the texts to replace, by their first byte, the longest first.
 	forms [256][][]byte
@@ -63,7 +59,7 @@ func (m *masker) add(secret string, least int) {
 	m.empty = false
 }
 
-// ascii writes other characters as encoders of JSON do that write ASCII alone.
+// ascii escapes like JSON encoders that write only ASCII.
 func ascii(text string) string {
 	var out strings.Builder
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -76,7 +72,6 @@ func ascii(text string) string {
 	return out.String()
 }
 
-// text masks a whole text.
 func (m *masker) text(text string) string {
 	if m == nil || m.empty {
 		return text
@@ -85,8 +80,7 @@ func (m *masker) text(text string) string {
 	return string(done)
 }
 
-// reader masks a stream. It keeps back the beginning of a possible secret until more of it
-// arrives.
+// reader keeps back the beginning of a possible secret until more of it arrives.
 func (m *masker) reader(from io.Reader) io.Reader {
 	if m == nil || m.empty {
 		return from
@@ -94,7 +88,6 @@ func (m *masker) reader(from io.Reader) io.Reader {
 	return &maskReader{from: from, masker: m, chunk: make([]byte, maskChunk)}
 }
 
-// replace appends text without secrets to done. It returns a possible beginning of a secret, unless text is the last part.
 func (m *masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
 	for len(text) > 0 {
 		length := 0
@@ -116,10 +109,9 @@ func (m *masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
 }
 
 type maskReader struct {
-	from   io.Reader
-	masker *masker
-	chunk  []byte
-	// rest is not yet masked, ready is.
+	from        io.Reader
+	masker      *masker
+	chunk       []byte
 	rest, ready []byte
 	err         error
 }

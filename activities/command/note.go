@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/cgroup"
 )
 
-// owner is the work for which a program runs.
 type owner struct {
 	// Job names the job within its run; empty for a detection.
 	Job string `json:"job,omitempty"`
@@ -23,19 +22,17 @@ type owner struct {
 	Attempt int `json:"attempt,omitempty"`
 }
 
-// identity names a process for ever.
 type identity struct {
 	PID int `json:"pid"`
 	// Start is in clock ticks since boot.
 	Start uint64 `json:"start"`
 }
 
-// note is the entry of one program in a ledger.
 type note struct {
 	// Mark is the value of markVariable, unique to this start.
 	Mark string `json:"mark"`
-	// Boot names the start of the machine. PID and Start are those of the shim if Shim
-	// is set, else of the leader of the process group; PID is 0 until it has started.
+	// Boot names the start of the machine. PID and Start are those of the shim if Shim is set, else of the group's
+	// leader; 0 until started.
 	Boot  string `json:"boot"`
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
@@ -52,16 +49,14 @@ type note struct {
 	path   string
 	ledger *ledger
 
-	mu sync.Mutex
-	// left is set if the end of the program is no longer awaited.
+	mu     sync.Mutex
 	left   bool
 	struck bool
 	// hooks is set if the note stands for hooks that run without their attempt.
 	hooks bool
 }
 
-// write writes the file. One that cannot be written is no reason not to run the
-// program.
+// A file that cannot be written is no reason not to run the program.
 func (n *note) write() {
 	if n.path == "" || n.struck {
 		return
@@ -72,24 +67,20 @@ func (n *note) write() {
 	}
 }
 
-// variable returns the mark of the program's environment.
 func (n *note) variable() string { return markVariable + "=" + n.Mark }
 
-// starting notes that the program is about to start.
 func (n *note) starting() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.write()
 }
 
-// started notes the leader of the group.
 func (n *note) started(pid int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.process(pid)
 }
 
-// shimmed notes the shim, and the cgroup if there is one.
 func (n *note) shimmed(pid int, group string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,7 +88,6 @@ func (n *note) shimmed(pid int, group string) {
 	n.process(pid)
 }
 
-// process notes the process with the number pid, unless it has ended.
 func (n *note) process(pid int) {
 	if p, ok := readProcess(pid); ok {
 		n.PID, n.Start = pid, p.start
@@ -105,7 +95,6 @@ func (n *note) process(pid int) {
 	}
 }
 
-// observe notes the living processes.
 func (n *note) observe(table []process) {
 	living, _ := n.living(table)
 	seen := make([]identity, 0, len(living))
@@ -120,7 +109,6 @@ func (n *note) observe(table []process) {
 	}
 }
 
-// abandon notes that the end of the program is no longer awaited.
 func (n *note) abandon() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -133,15 +121,15 @@ func (n *note) isLeft() bool {
 	return n.left
 }
 
-// outlast notes that the hooks run on without their attempt: all that does the same work waits for them.
+// outlast: the hooks continue without their attempt, and all that does the same work waits for them.
 func (n *note) outlast() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.hooks = true
 }
 
-// precedes reports whether a program of next may start only after the end of this one: another attempt of the same job,
-// or the same work left behind by any run.
+// precedes reports whether next may start only after the end of this program: for another attempt of the same job, or
+// the same work of any run.
 func (n *note) precedes(next owner) bool {
 	if n.Owner.Job != "" && n.Owner.Job == next.Job {
 		return true
@@ -151,7 +139,6 @@ func (n *note) precedes(next owner) bool {
 	return n.Owner.Key != "" && n.Owner.Key == next.Key && (n.hooks || n.left)
 }
 
-// strike forgets the program: it has ended.
 func (n *note) strike() {
 	n.ledger.remove(n)
 	n.mu.Lock()
@@ -163,9 +150,8 @@ func (n *note) strike() {
 	}
 }
 
-// living returns the processes of the program without its shim, and whether the shim
-// lives. A process counts only if it is proved to be the program's: it is noted with its
-// start, carries the mark, is in the cgroup or the group, or descends from one of these.
+// living returns the processes of the program, and whether its shim lives. A process counts only with proof: its
+// start is noted, it carries the mark, is in the cgroup or the group, or descends from one of these.
 func (n *note) living(table []process) (processes []process, supervised bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -200,11 +186,10 @@ func (n *note) living(table []process) (processes []process, supervised bool) {
 	return processes, supervised
 }
 
-// loading is how long a member of a noted group may take to load a program.
 const loading = 50 * time.Millisecond
 
-// group is the process group of a program without a shim, 0 if all of it has ended. A group counts only if it is proved
-// to be the program's: its leader started at the time in the note, or a member carries the mark.
+// group is the process group of a program without a shim, 0 if ended. It counts only with proof: its leader started
+// at the noted time, or a member carries the mark.
 func (n *note) group(table []process) int {
 	for _, p := range table {
 		if n.PID != 0 && p.group == n.PID && !p.zombie && (p.pid == n.PID && p.start == n.Start || marked(p.pid, n.variable(), loading)) {
@@ -214,7 +199,6 @@ func (n *note) group(table []process) int {
 	return 0
 }
 
-// terminate and kill signal processes of the program.
 func (n *note) terminate(living []process) {
 	for _, p := range living {
 		p.signal(syscall.SIGTERM)
@@ -228,8 +212,6 @@ func (n *note) kill(living []process) {
 	}
 }
 
-// endNow kills the processes of a program whose shim is gone, and reports whether none
-// is left.
 func (n *note) endNow() bool {
 	n.abandon()
 	for begun := time.Now(); time.Since(begun) < reapGrace; time.Sleep(endPoll) {
@@ -246,7 +228,6 @@ func (n *note) endNow() bool {
 	return false
 }
 
-// pidsOf lists process ids for people.
 func pidsOf(processes []process) string {
 	if len(processes) == 0 {
 		return "a process that cannot be seen"

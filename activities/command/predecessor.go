@@ -8,10 +8,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// endWaitPoll is the time between two looks for the end of an earlier program.
 const endWaitPoll = 200 * time.Millisecond
 
-// jobOwner names the work of a job.
 func jobOwner(job jobtype.Job) owner {
 	o := owner{Attempt: job.Attempt}
 	if job.ID != "" {
@@ -27,9 +25,8 @@ func detectionOwner(in jobtype.DetectInput) owner {
 	return owner{Key: "detection/" + in.JobType}
 }
 
-// awaitEnd waits until no program runs next to which one of owner must not start: that of
-// an earlier attempt which does not end. If it does not end in time, the error is a
-// [jobtype.ErrAtCapacity], so the job is placed again, and no retry is spent.
+// awaitEnd waits for the end of earlier programs of the same work. After that time the error is
+// [jobtype.ErrAtCapacity], so the job is placed again without a retry.
 func (h *Handler) awaitEnd(ctx context.Context, workerID string, owner owner, progress jobtype.Progress) error {
 	ledger := h.ledger(workerID)
 	for begun := time.Now(); ; {

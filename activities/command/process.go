@@ -16,68 +16,48 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
-// program is one program to run once.
 type program struct {
-	argv []string
-	// launch has the keys of the configuration, without templates.
-	launch launch.Spec
-	// inherited and own are variables of the worker and of Roundsman.
+	argv           []string
+	launch         launch.Spec
 	inherited, own []string
 	stdin          []byte
-	// account is the user that the program runs as; nil: the worker's.
-	account *account
-	// configured are the variables of env and env_file, whose secrets mask hides.
-	configured []string
-	mask       *masker
-	// killGrace is the time between SIGTERM and SIGKILL, outputGrace how long
-	// a pipe may stay open in silence after the program has ended.
-	killGrace   time.Duration
-	outputGrace time.Duration
-	// watcher reports its signs of life; may be nil.
-	watcher *watcher
-	// ledger notes the program while it runs, for its owner.
-	ledger *ledger
-	owner  owner
-	// shim is the command line of a process that calls [Shim]; empty: there is none.
-	shim    []string
-	cgroups *cgroup.Tree
+	account        *account
+	configured     []string
+	mask           *masker
+	killGrace      time.Duration
+	outputGrace    time.Duration
+	watcher        *watcher
+	ledger         *ledger
+	owner          owner
+	shim           []string
+	cgroups        *cgroup.Tree
 	// stdout and stderr read their input to its end. An error of stdout stops the program.
 	stdout func(io.Reader) error
 	stderr func(io.Reader) error
 }
 
-// reapGrace is how long a killed process may take to die. One that hangs in
-// the kernel (a dead NFS server) does not, and must not hold its job.
+// A process that hangs in the kernel (a dead NFS server) does not die, and must not hold its job.
 const reapGrace = 5 * time.Second
 
-// errNotDead is why a job ends while its program still exists.
 var errNotDead = errors.New("the program did not die after SIGKILL, it probably waits for a disk or a network file system; check the node")
 
-// ended is how a program ended.
 type ended struct {
 	code   int
 	signal string
 }
 
-// child is a started program.
 type child interface {
 	signs
 	signaled
-	// reap frees the remains of a program that has exited, and returns its end.
 	reap() ended
 }
 
-// signs are how a program is watched.
 type signs interface {
-	// exited is closed when the program itself has ended, gone when nothing is left of
-	// it, as far as that is known.
 	exited() <-chan struct{}
 	gone() <-chan struct{}
-	// family returns the processes of the program that are in the table.
 	family(table []process) []process
 }
 
-// signaled sends SIGTERM and SIGKILL to all processes of a program.
 type signaled interface {
 	terminate()
 	kill()
@@ -85,7 +65,6 @@ type signaled interface {
 	abandon()
 }
 
-// start starts the program, below a shim if there can be one.
 func (p program) start(ctx context.Context, pipes *pipes) (child, error) {
 	if len(p.shim) > 0 && shims {
 		return p.startShimmed(ctx, pipes)
@@ -93,8 +72,8 @@ func (p program) start(ctx context.Context, pipes *pipes) (child, error) {
 	return p.startGroup(pipes)
 }
 
-// run starts the program, feeds it, reads it, and returns when it and its process group are gone. The error is a
-// *startError, the cause of ctx, or the error of stdout. A program that ended by itself is no error, with any code.
+// run returns when the program and its process group are gone. The error is a *startError, the cause of ctx, or the
+// error of stdout. A program that ended by itself is no error, with any code.
 func (p program) run(ctx context.Context) (ended, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -126,18 +105,15 @@ func (p program) run(ctx context.Context) (ended, error) {
 	return outcome, err
 }
 
-// readers are the goroutines that read a program's output. err may be read
-// after done is closed.
+// err may be read after done is closed.
 type readers struct {
 	done chan struct{}
 	err  error
 }
 
-// attach starts the three goroutines that talk to the program. They end when
-// the pipes do.
 func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 	go func() {
-		// A program that does not read its stdin is in its right: EPIPE.
+		// A program may leave its stdin unread: EPIPE.
 		_, _ = pipes.stdinWrite.Write(p.stdin)
 		_ = pipes.stdinWrite.Close()
 	}()
@@ -145,7 +121,6 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 		err := consume(from)
 		if err != nil {
 			stop(err)
-			// A full pipe must block no one while the program is being stopped.
 			_, _ = io.Copy(io.Discard, from)
 		}
 		return err
@@ -160,8 +135,6 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 	return both
 }
 
-// supervise waits for the end of the program, which comes by itself or by ctx, and for the end of its output. Then it
-// ends the remaining processes.
 func (p program) supervise(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
 	select {
 	case <-child.exited():
@@ -182,7 +155,6 @@ func (p program) supervise(ctx context.Context, child child, pipes *pipes, outpu
 	return child.reap(), stopped
 }
 
-// end ends all processes of the program and reports whether they are gone.
 func (p program) end(child child) bool {
 	child.terminate()
 	if waitFor(child.gone(), p.killGrace) {
@@ -192,8 +164,7 @@ func (p program) end(child child) bool {
 	return waitFor(child.gone(), reapGrace)
 }
 
-// close reads the rest of the output of a program that has ended, and ends its remaining processes. Processes that do not
-// die keep their note, and are no fault of the program.
+// Processes that do not die keep their note, and are no fault of the program.
 func (p program) close(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
 	pipes.finish()
 	if inTime := waitFor(output.done, p.outputGrace); (!inTime || !closed(child.gone())) && !p.end(child) {
@@ -234,7 +205,7 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// pipes are the three standard streams. os/exec has pipes, too, but its Wait hangs as long as any grandchild holds one.
+// The pipes of os/exec hang in Wait while any grandchild holds one.
 type pipes struct {
 	stdinRead, stdoutWrite, stderrWrite *os.File // the child's
 	stdinWrite                          *os.File
@@ -273,16 +244,13 @@ func (p *pipes) closeAll() {
 	}
 }
 
-// finish signals the end of the program to the readers.
 func (p *pipes) finish() {
 	p.stdout.finish()
 	p.stderr.finish()
 }
 
-// pipeReader reads a pipe to its end. After the program has ended, a silence
-// of grace counts as the end: then some process that left the group holds the
-// pipe. The content of the pipe is read however slow the reader is, because the
-// silence is measured by each read again.
+// pipeReader reads a pipe to its end. After the program has ended, a silence of grace counts as the end: a process
+// that left the group holds the pipe. Each read measures the silence again, so a slow reader loses nothing.
 type pipeReader struct {
 	file  *os.File
 	grace time.Duration
@@ -306,20 +274,17 @@ func (r *pipeReader) finish() {
 	_ = r.file.SetReadDeadline(time.Now().Add(r.grace))
 }
 
-// startError is why a program did not start.
 type startError struct {
 	err       error
 	permanent bool
-	// shim: the process between the worker and the program did not start, or another one that
-	// the start needs.
+	// shim: the failed process is not the program itself.
 	shim bool
 }
 
 func (e *startError) Error() string { return e.err.Error() }
 func (e *startError) Unwrap() error { return e.err }
 
-// resolve prepares the command. It returns the cause of a certain start failure, because the kernel's message does not
-// name the missing one of two paths.
+// resolve finds certain start failures: the kernel's message does not name the missing one of two paths.
 func (p program) resolve() (*exec.Cmd, error) {
 	dir := p.account.home(p.launch.Dir)
 	if dir != "" && p.account == nil {
@@ -338,7 +303,6 @@ func (p program) resolve() (*exec.Cmd, error) {
 	return command, nil
 }
 
-// withoutShim refuses settings that need a shim.
 func (p program) withoutShim() error {
 	if p.setup() == nil {
 		return nil
@@ -346,7 +310,6 @@ func (p program) withoutShim() error {
 	return &startError{permanent: true, err: errors.New("UNSUPPORTED: user, umask, nice, ionice and limits need a worker on Linux: restrict the job type by labels")}
 }
 
-// enter notes the program, and marks it so that its processes can be identified.
 func (p program) enter(command *exec.Cmd) *note {
 	noted := p.ledger.enter(p.argv[0], p.killGrace, p.owner)
 	command.Env = append(command.Env, noted.variable())

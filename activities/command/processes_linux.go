@@ -10,18 +10,14 @@ import (
 	"time"
 )
 
-// process is one line of the process table.
 type process struct {
 	pid, parent, group int
 	// start is in clock ticks since boot: together with pid it names a process.
-	start uint64
-	// ticks are the clock ticks of CPU that it has used.
-	ticks uint64
-	// zombie: it has ended and is not reaped.
+	start  uint64
+	ticks  uint64
 	zombie bool
 }
 
-// processTable reads /proc. A process that ends meanwhile is left out.
 func processTable() ([]process, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -75,8 +71,7 @@ func readProcess(pid int) (process, bool) {
 	}, true
 }
 
-// signal signals the process, unless its number belongs to another one by now. Go's
-// handle is a pidfd, which cannot change hands between the check and the signal.
+// Go's handle is a pidfd, which cannot change hands between the check and the signal.
 func (p process) signal(signal syscall.Signal) {
 	handle, err := os.FindProcess(p.pid)
 	if err != nil {
@@ -88,8 +83,7 @@ func (p process) signal(signal syscall.Signal) {
 	}
 }
 
-// transferred is how many bytes a process has read and written, files, pipes and
-// sockets alike; 0 where that cannot be read.
+// transferred counts files, pipes and sockets alike; 0 if unreadable.
 func transferred(pid int) uint64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
@@ -106,8 +100,7 @@ func transferred(pid int) uint64 {
 	return sum
 }
 
-// marked reports whether the process inherited that variable. A process that is just loading a program has no environment
-// for a moment; it is read again for as long as patience.
+// marked reads again for as long as patience: a process that is loading a program has no environment for a moment.
 func marked(pid int, variable string, patience time.Duration) bool {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))

@@ -18,9 +18,7 @@ const (
 	maxProgressLine = 4 << 10
 )
 
-// follow reads a job's stdout until its end: progress lines go to progress,
-// everything else to output. It holds one line at most, and of a longer line a
-// piece. progress nil means that there are no progress lines.
+// follow sends progress lines to progress, everything else to output. It holds at most one line.
 func follow(stdout io.Reader, output io.Writer, progress jobtype.Progress) error {
 	reader := bufio.NewReaderSize(stdout, maxProgressLine)
 	whole := true // the piece begins at the beginning of a line
@@ -44,8 +42,7 @@ func follow(stdout io.Reader, output io.Writer, progress jobtype.Progress) error
 	}
 }
 
-// reported passes a progress line on. A line that only looks like one is no
-// progress line: it stays in the output, where its author finds it.
+// reported leaves a line that only looks like progress in the output, where its author finds it.
 func reported(line []byte, progress jobtype.Progress) bool {
 	if !bytes.HasPrefix(line, []byte(progressPrefix)) {
 		return false

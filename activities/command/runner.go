@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
-// Runner runs programs for other packages, with the keys of the configuration and to the
-// end of everything that they start.
+// Runner runs programs for other packages, with the keys of the configuration, to the end of all their processes.
 type Runner struct {
 	options Options
 	ledger  *ledger
@@ -28,8 +27,7 @@ type Call struct {
 	Argv []string
 	// Keys are without templates.
 	Keys launch.Spec
-	// Environ has the variables that are inherited; nil: the worker's own without its
-	// credentials. Own has further ones.
+	// Environ has the inherited variables; nil: the worker's without its credentials. Own has further ones.
 	Environ, Own []string
 	Input        []byte
 	// Output gets stdout and stderr. It must be safe for concurrent use.
@@ -51,8 +49,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Run runs a program and returns when nothing of it is left. The error is the reason for
-// which it did not start, as a handler returns it, or the cause of ctx.
+// Run returns when nothing of the program is left. The error is the reason why it did not start, or the cause of ctx.
 func (r *Runner) Run(ctx context.Context, call Call) (Exit, error) {
 	to := func(from io.Reader) error {
 		_, err := io.Copy(call.Output, from)

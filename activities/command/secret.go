@@ -19,16 +19,13 @@ import (
 )
 
 const (
-	// maxSecretBytes bounds one secret.
 	maxSecretBytes = 64 << 10
-	// secretTimeout bounds a program that prints a secret.
-	secretTimeout = 30 * time.Second
+	secretTimeout  = 30 * time.Second
 )
 
 // credentialsVariable is where systemd keeps the credentials of a unit.
 const credentialsVariable = "CREDENTIALS_DIRECTORY"
 
-// resolveEnv returns the variables of env and env_file with their secrets. The masker has all of them.
 func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
 	var variables, secrets []string
 	for _, key := range slices.Sorted(maps.Keys(p.launch.Env)) {
@@ -58,7 +55,6 @@ func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
 	return append(variables, fromFiles...), newMasker(secrets), nil
 }
 
-// secret finds one secret on this node.
 func (p program) secret(ctx context.Context, value launch.Value) (string, error) {
 	var text string
 	var err error
@@ -99,7 +95,6 @@ func readCredential(name string) (string, error) {
 	return text, nil
 }
 
-// printed returns the output of a program that the worker's own user runs.
 func (p program) printed(ctx context.Context, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, fmt.Errorf("no secret within %s", secretTimeout))
 	defer cancel()

@@ -9,27 +9,23 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
-// Formats of a detection's output.
 const (
 	formatLines = "lines"
 	formatJSON  = "json"
 )
 
-// Values of `execute.progress`.
 const (
 	progressLines = "lines"
 	progressNone  = "none"
 )
 
-// settings are the common part of both blocks.
 type settings struct {
 	Command []string `json:"command"`
 	// Shell is the script of a bash, in place of Command.
 	Shell string `json:"shell"`
 	launch.Spec
 
-	// argv is a job's own command line; it takes the place of Command and has no
-	// templates.
+	// argv is a job's own command line, without templates; it replaces Command.
 	argv []string
 }
 
@@ -61,8 +57,7 @@ func readDetect(data json.RawMessage) (detectSettings, error) {
 	return parsed, errors.Join(faults...)
 }
 
-// readExecute reads the `execute:` block, which a job with a command line of its own
-// need not have.
+// A job with its own command line needs no block.
 func readExecute(data json.RawMessage, argv []string) (executeSettings, error) {
 	parsed := executeSettings{Progress: progressLines}
 	if len(argv) == 0 || len(data) > 0 {
@@ -94,8 +89,7 @@ func (s settings) faults(block string, fields []string) []error {
 	return append(faults, s.templateFaults(block, fields)...)
 }
 
-// decodeBlock refuses unknown keys: a misspelt one would be silently without
-// effect.
+// decodeBlock refuses unknown keys: a misspelt one would be silently without effect.
 func decodeBlock(block string, data json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(data)) == 0 || string(data) == "null" {
 		return fmt.Errorf("%s: the command handler needs a `%s: {command: [...]}` or `%s: {shell: ...}` block", block, block, block)
@@ -106,8 +100,7 @@ func decodeBlock(block string, data json.RawMessage, into any) error {
 	return nil
 }
 
-// ValidateSettings implements [jobtype.SettingsValidator]. It checks rules beyond the schemas, above all whether the
-// templates parse and name existing fields.
+// ValidateSettings implements [jobtype.SettingsValidator]: templates must parse and name existing fields.
 func (h *Handler) ValidateSettings(_, detect, execute json.RawMessage) error {
 	_, detectErr := readDetect(detect)
 	_, executeErr := readExecute(execute, nil)

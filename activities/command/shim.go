@@ -11,8 +11,7 @@ import (
 // ShimArgument is the first argument of a process that must call [Shim].
 const ShimArgument = "shim-of-a-program"
 
-// order is the first message of a worker to a shim: the program to start. Messages are in
-// gob, because JSON cannot hold an argument or a variable that is not UTF-8.
+// order is the first message to a shim. Messages are in gob: JSON cannot hold text that is not UTF-8.
 type order struct {
 	Path string
 	Argv []string
@@ -28,7 +27,6 @@ type order struct {
 	Setup *setup
 }
 
-// setup changes a process before it becomes the program.
 type setup struct {
 	// Switch is set if user and groups are changed.
 	Switch   bool
@@ -47,7 +45,6 @@ func (s *setup) GobEncode() ([]byte, error) { return json.Marshal(s) }
 // GobDecode is the inverse of GobEncode.
 func (s *setup) GobDecode(data []byte) error { return json.Unmarshal(data, s) }
 
-// setup returns nil if the program needs none.
 func (p program) setup() *setup {
 	var s setup
 	if p.account != nil && !p.account.isOwn() {
@@ -68,14 +65,12 @@ func (p program) setup() *setup {
 	return &s
 }
 
-// request is each further message of a worker: end all processes of the program.
-// Without Kill they get SIGTERM, once.
+// request ends all processes of the program. Without Kill they get SIGTERM, once.
 type request struct {
 	Kill bool
 }
 
-// report is a message of a shim. The first one has PID, or Errno and Error. Gone is
-// the last one.
+// report is a message of a shim. The first one has PID, or Errno and Error. Gone is the last one.
 type report struct {
 	// PID is the process id of the started program.
 	PID int

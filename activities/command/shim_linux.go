@@ -30,22 +30,19 @@ const (
 	maxKillPause   = 500 * time.Millisecond
 )
 
-// shim is the process between a worker and one program. As the child subreaper it adopts every process that the program
-// starts, in any session. So the program has ended exactly when the shim has no children. It outlives its worker and then
-// ends the program.
+// shim is the process between a worker and one program. As the child subreaper it adopts every process that the
+// program starts, in any session. So the program has ended exactly when the shim has no children.
 type shim struct {
 	order  order
 	worker *gob.Encoder
 	gone   chan struct{}
 
 	// mu keeps children from being reaped while they are signaled.
-	mu sync.Mutex
-	// leader is the process id of the program, 0 once it is reaped.
+	mu     sync.Mutex
 	leader int
 }
 
-// Shim runs the process as a shim and returns its exit code. Only a worker starts
-// one, with [ShimArgument].
+// Shim runs the process as a shim and returns its exit code. Only a worker starts one, with [ShimArgument].
 func Shim() int {
 	runtime.LockOSThread() // The parent-death signal of the program is that of this thread.
 	if len(os.Args) > 2 && os.Args[2] == stageArgument {
@@ -66,7 +63,6 @@ func Shim() int {
 		cgroup.Remove(s.order.Cgroup)
 		return 1
 	}
-	// A signal that an operator sends to the shim ends the program in order.
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	s.send(report{PID: s.leader})
@@ -79,7 +75,6 @@ func Shim() int {
 	return 0
 }
 
-// send is lost if the worker is dead, which receive notices.
 func (s *shim) send(message report) {
 	_ = s.worker.Encode(message)
 }
@@ -95,7 +90,6 @@ func notStarted(err error) report {
 	return message
 }
 
-// begin starts the program.
 func (s *shim) begin() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the child subreaper of the program: %w", err)
@@ -121,8 +115,7 @@ func (s *shim) begin() error {
 	return nil
 }
 
-// fork starts a process in the cgroup of the program. A kernel or container that refuses
-// the cgroup leaves the shim, which is enough for a program that the cgroup does not limit.
+// If a kernel or container refuses the cgroup, the shim is enough for a program without limits.
 func (s *shim) fork(path string, argv []string, attributes *syscall.ProcAttr) (int, error) {
 	if s.order.Cgroup != "" {
 		if directory, err := os.Open(s.order.Cgroup); err == nil {
@@ -140,7 +133,6 @@ func (s *shim) fork(path string, argv []string, attributes *syscall.ProcAttr) (i
 	return syscall.ForkExec(path, argv, attributes)
 }
 
-// receive passes requests on until the worker has closed its end or is dead.
 func receive(messages *gob.Decoder, requests chan<- request) {
 	defer close(requests)
 	for {
@@ -152,8 +144,7 @@ func receive(messages *gob.Decoder, requests chan<- request) {
 	}
 }
 
-// serve obeys the worker until no process is left. Without a worker it ends the
-// program by itself.
+// Without a worker the shim ends the program by itself.
 func (s *shim) serve(requests <-chan request, stop <-chan os.Signal) {
 	killing := false
 	kill := func() {
@@ -191,7 +182,6 @@ func (s *shim) serve(requests <-chan request, stop <-chan os.Signal) {
 	}
 }
 
-// reap reaps every child and closes gone when there is none.
 func (s *shim) reap() {
 	defer close(s.gone)
 	for {
@@ -226,8 +216,7 @@ func (s *shim) reapEnded() {
 	}
 }
 
-// signal signals every descendant once: the process group of the program as a whole,
-// others one by one.
+// signal signals the process group of the program as a whole, other descendants one by one.
 func (s *shim) signal(signal syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +234,7 @@ func (s *shim) signal(signal syscall.Signal) {
 	}
 }
 
-// kill repeats SIGKILL until no process is left: one that was being forked may miss a
-// round.
+// kill repeats: a process that was being forked may miss a round.
 func (s *shim) kill() {
 	for pause := firstKillPause; ; pause = min(2*pause, maxKillPause) {
 		cgroup.Kill(s.order.Cgroup)

@@ -7,7 +7,6 @@ import "context"
 // Shim returns 3: there are no shims on this system.
 func Shim() int { return 3 }
 
-// startShimmed is never called: shims are used on Linux only.
 func (p program) startShimmed(context.Context, *pipes) (child, error) { return nil, errNoProcessTable }
 
 const shims = false

@@ -15,7 +15,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
-// stageArgument is the second argument of a stage.
 const stageArgument = "stage"
 
 // File descriptors that a shim gives to a stage, besides the standard streams.
@@ -24,8 +23,7 @@ const (
 	stageReport = 4
 )
 
-// forkStage starts a stage: a process that changes itself by the setup and then becomes
-// the program. The shim itself stays as it is, so it can still end the program.
+// A stage changes itself by the setup and becomes the program. The shim stays as it is, so it can still end the program.
 func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	var in, out [2]int
 	if err := errors.Join(unix.Pipe2(in[:], unix.O_CLOEXEC), unix.Pipe2(out[:], unix.O_CLOEXEC)); err != nil {
@@ -55,12 +53,10 @@ func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	return 0, &stageError{failed}
 }
 
-// stageError is the reason for which a stage did not become the program.
 type stageError struct{ report }
 
 func (e *stageError) Error() string { return e.report.Error }
 
-// stage runs the process as a stage. It returns only if the program does not start.
 func stage() int {
 	unix.CloseOnExec(stageOrder)
 	unix.CloseOnExec(stageReport)
@@ -87,10 +83,8 @@ func stage() int {
 	return 1
 }
 
-// errFolder is wrapped by the error of a working directory that cannot be entered.
 var errFolder = errors.New("working directory")
 
-// prepare changes the process.
 func (o order) prepare() error {
 	parent := os.Getppid()
 	if err := o.Setup.apply(); err != nil {
@@ -118,8 +112,7 @@ func (s *setup) apply() error {
 	return s.switchUser()
 }
 
-// prioritize sets the priorities of the calling thread, which becomes the program, and the
-// umask.
+// prioritize changes the calling thread, which becomes the program.
 func (s *setup) prioritize() error {
 	if s.Umask != nil {
 		unix.Umask(*s.Umask)
@@ -161,16 +154,14 @@ func (s *setup) switchUser() error {
 	return nil
 }
 
-// dropSwitching drops the capabilities that let the worker switch users. The calling thread
-// starts the program, which must not become another user by itself.
+// The program must not become another user by itself.
 func dropSwitching() {
 	for _, capability := range []uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL} {
 		_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_LOWER, capability, 0, 0)
 	}
 }
 
-// giveStreams makes the user the owner of the pipes, so that the program can open
-// /dev/stderr. A worker that may not do so starts the program all the same.
+// giveStreams lets the program open /dev/stderr. A worker without the permission starts it anyway.
 func giveStreams(uid, gid int) {
 	for fd := range 3 {
 		var is unix.Stat_t

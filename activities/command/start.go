@@ -11,31 +11,27 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// exhausted are the errors of a node that has no room for another process: too many open
-// files, no memory, no disk space, no processes left, a program that is being replaced.
+// exhausted are the errors of a node without room for another process.
 func exhausted() []error {
 	return []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EAGAIN, syscall.ENOBUFS, syscall.ETXTBSY,
 	}
 }
 
-// absent are the errors of a program or directory that this node does not have, or not in
-// a form that it can run.
+// absent are the errors of a program or directory that this node lacks or cannot run.
 func absent() []error {
 	return []error{
 		os.ErrNotExist, os.ErrPermission, exec.ErrNotFound, errNoDirectory, syscall.ENOTDIR, syscall.ELOOP, syscall.ENOEXEC, syscall.EISDIR,
 	}
 }
 
-// errNoDirectory is the error of a working directory that is something else.
 var errNoDirectory = errors.New("no directory")
 
 func isAny(err error, kinds []error) bool {
 	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// whyNotStarted is the handler's error for a program that did not start. If the node may be the cause, another one may
-// start the program. A cause that every node shares is permanent.
+// If the node may be the cause, another one may start the program. A cause that every node shares is permanent.
 func whyNotStarted(name string, start *startError) error {
 	switch {
 	case isAny(start.err, exhausted()) || start.shim:
@@ -48,7 +44,6 @@ func whyNotStarted(name string, start *startError) error {
 	return fmt.Errorf("start %s: %w", name, start.err)
 }
 
-// blamedOnNode is an error of the node, whose text already has the cause.
 type blamedOnNode struct {
 	error
 	// kind is [jobtype.ErrCannotStart] or [jobtype.ErrNotInstalled].

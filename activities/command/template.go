@@ -80,7 +80,6 @@ func plainBlocks(params, cluster json.RawMessage) (any, any, error) {
 	return plainParams, plainCluster, err
 }
 
-// render turns one template into one argument.
 func render(name, text string, data map[string]any) (string, error) {
 	if !gotemplate.Templated(text) {
 		return text, nil
@@ -92,7 +91,6 @@ func render(name, text string, data map[string]any) (string, error) {
 	return parsed.Execute(data)
 }
 
-// rendered is a program ready to start.
 type rendered struct {
 	argv []string
 	launch.Spec
@@ -147,7 +145,7 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 	return out, err
 }
 
-// script makes the command line of the script. Its values become variables.
+// script puts the values into variables.
 func (s settings) script(block string, out *rendered, put func(name, text string) string) error {
 	read, err := bash.Templated(s.Shell)
 	if err != nil {
@@ -165,8 +163,7 @@ func (s settings) script(block string, out *rendered, put func(name, text string
 	return nil
 }
 
-// unnamed refuses a user, group or secret whose template has rendered to nothing: the program
-// would run as the worker, or without its secret.
+// unnamed refuses an empty user, group or secret: the program would run as the worker, or without its secret.
 func (s settings) unnamed(block string, ready launch.Spec) error {
 	switch {
 	case s.User != "" && ready.User == "":
@@ -189,7 +186,6 @@ func (s settings) unnamed(block string, ready launch.Spec) error {
 	return nil
 }
 
-// passable refuses values that cannot be passed to a program.
 func passable(value string) error {
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("the value %q holds a NUL byte, which no program can be given", value)

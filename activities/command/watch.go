@@ -16,16 +16,14 @@ const (
 	fingerprintBase = 1099511628211 // the prime of FNV-1a
 )
 
-// watcher turns the signs of life of a program and all that it started into those
-// of its job: output, CPU time, bytes read and written, processes that come and go.
-// On systems without a process table output is the only one.
+// watcher turns signs of life of a program and its descendants into those of its job: output, CPU time, bytes,
+// processes that come and go. Without a process table only output counts.
 type watcher struct {
 	alive func()
 	pause time.Duration
 }
 
-// newWatcher returns nil if nothing is watched: under liveness progress only the handler's
-// reports count. Under process the signs of life are shown and end nothing.
+// newWatcher returns nil under liveness progress: only the handler's reports count. Under process the signs are shown.
 func newWatcher(liveness jobtype.Liveness, stall jobtype.Duration, alive func()) *watcher {
 	if liveness != jobtype.LivenessActivity && liveness != jobtype.LivenessProcess || alive == nil {
 		return nil
@@ -36,7 +34,6 @@ func newWatcher(liveness jobtype.Liveness, stall jobtype.Duration, alive func())
 	return &watcher{alive: alive, pause: min(max(stall.Std()/watchDivisor, minWatchPause), maxWatchPause)}
 }
 
-// output reports the data that passes through.
 func (w *watcher) output(from io.Reader) io.Reader {
 	if w == nil {
 		return from
@@ -52,8 +49,6 @@ func (h heard) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// follow looks at the program and its descendants until the returned function is
-// called.
 func (w *watcher) follow(child child) (stop func()) {
 	if w == nil {
 		return func() {}
@@ -77,7 +72,6 @@ func (w *watcher) follow(child child) (stop func()) {
 	}
 }
 
-// beat reports signs of life until ctx ends.
 func (w *watcher) beat(ctx context.Context) {
 	if w == nil {
 		return
@@ -89,8 +83,7 @@ func (w *watcher) beat(ctx context.Context) {
 	}()
 }
 
-// fingerprint changes when one of the processes used CPU, read or wrote, or when one
-// came or went.
+// fingerprint changes when a process used CPU, read or wrote, or when one came or went.
 func fingerprint(child child) (sum uint64, ok bool) {
 	table, err := processTable()
 	if err != nil {
@@ -104,20 +97,15 @@ func fingerprint(child child) (sum uint64, ok bool) {
 	return sum, true
 }
 
-// family returns the members of the leader's group and all descendants of any, in
-// the order of the table. Descendants that left the group count: the program may
-// wait for them.
+// Descendants that left the group count: the program may wait for them.
 func family(table []process, leader int) []process {
 	return closure(table, func(p process) bool { return p.group == leader || p.pid == leader })
 }
 
-// descendants returns the descendants of a process, without itself.
 func descendants(table []process, root int) []process {
 	return closure(table, func(p process) bool { return p.parent == root })
 }
 
-// closure returns the chosen processes and all descendants of any, in the order of
-// the table.
 func closure(table []process, chosen func(process) bool) []process {
 	in := make(map[int]bool, len(table))
 	for grown := true; grown; {

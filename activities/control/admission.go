@@ -24,9 +24,8 @@ func admissionOptions() client.StartWorkflowOptions {
 	}
 }
 
-// EnsureAdmission is [contract.EnsureAdmissionActivity]. It starts admission if it is not
-// running, with the state of the previous one, and sends in.Request, if given. Start and request
-// are one step. A repeat changes nothing: requests are idempotent.
+// EnsureAdmission is [contract.EnsureAdmissionActivity]. It starts a missing admission with the state of the previous
+// one, and sends in.Request in the same step. A repeat changes nothing.
 func (c *Control) EnsureAdmission(ctx context.Context, in contract.EnsureAdmissionInput) error {
 	running, inherited, err := c.inheritance(ctx, contract.AdmissionWorkflowID)
 	if err != nil {
@@ -48,13 +47,11 @@ func (c *Control) EnsureAdmission(ctx context.Context, in contract.EnsureAdmissi
 	return nil
 }
 
-// callTimeout leaves time to send the request as a signal if admission is too busy to answer
-// within the waiting workflow task.
+// callTimeout leaves time to send the request as a signal within the waiting workflow task.
 const callTimeout = 1500 * time.Millisecond
 
-// CallAdmission is [contract.CallAdmissionActivity]. A message with releases only is a signal. A
-// message with requests is an update, which admission answers at once. An update without a
-// timely answer is repeated as a signal. A repeat changes nothing: requests are idempotent.
+// CallAdmission is [contract.CallAdmissionActivity]. A message with releases only is a signal, a message with
+// requests an update, repeated as a signal without a timely answer. A repeat changes nothing.
 func (c *Control) CallAdmission(ctx context.Context, in contract.AdmissionRequest) (contract.CallAdmissionResult, error) {
 	if len(in.Items) > 0 {
 		answer, err := c.answered(ctx, in)
@@ -90,8 +87,7 @@ func (c *Control) answered(ctx context.Context, in contract.AdmissionRequest) (*
 	return &answer, nil
 }
 
-// tellAdmission must not start admission: a new one would lack the state of one that has just
-// ended. The next attempt reads that state.
+// tellAdmission must not start admission: a new one would lack the state of one that has just ended.
 func (c *Control) tellAdmission(ctx context.Context, in contract.EnsureAdmissionInput) error {
 	if in.Request == nil {
 		return nil

@@ -13,19 +13,21 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// visibilityLooks bounds the looks at the list of an entity's runs while it is behind, lookShare the pause
-// between them: a share of the usual lag.
+// visibilityLooks bounds the looks at a late list; lookShare is the pause between them: a share of the usual lag.
 const (
 	visibilityLooks = 20
 	lookShare       = 4
 	// mostMissed bounds the newest runs that are looked at if none of the known ones is listed.
 	mostMissed = 10
+	// endsAtOnce is the number of histories that are read at once.
+	endsAtOnce = 8
 )
 
 type recorderClient struct {
@@ -33,9 +35,8 @@ type recorderClient struct {
 	Fleet
 }
 
-// RecordAudit is [contract.RecordAuditActivity]. It completes the sender of a message from the
-// server's record of the message. If the message cannot be found, the entry is recorded without.
-// Entries have ids, so a repeat changes nothing.
+// RecordAudit is [contract.RecordAuditActivity]. It completes the sender of a message from the server's record, if
+// found. Entries have ids, so a repeat changes nothing.
 func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput) error {
 	for i, identity := range c.senders(ctx, in.Origins) {
 		if i < 0 || i >= len(in.Entries) {
@@ -100,8 +101,8 @@ func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (
 	return result, err
 }
 
-// EntityEnd is [contract.EntityEndActivity]. It changes nothing. Two processes may have started
-// runs after the same ended one; then an earlier run is missing in in.Passed.
+// EntityEnd is [contract.EntityEndActivity]. If two processes started runs after the same ended one, an earlier run
+// is missing in in.Passed.
 func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
 	var result contract.EntityEndResult
 	closed, err := c.closedRuns(ctx, in.WorkflowID, in.RunID)
@@ -109,11 +110,12 @@ func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (co
 		return result, err
 	}
 	missed := missedOf(closed, in.Passed)
-	for i, runID := range slices.Concat(missed, in.Passed) {
-		entry, err := c.howItEnded(ctx, in.WorkflowID, runID)
+	entries, err := c.endsOf(ctx, in.WorkflowID, slices.Concat(missed, in.Passed))
+	if err != nil {
+		return result, err
+	}
+	for i, entry := range entries {
 		switch {
-		case err != nil:
-			return result, err
 		case entry == nil:
 		case i == 0 && len(missed) > 0:
 			result.Entry = entry
@@ -124,8 +126,21 @@ func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (co
 	return result, nil
 }
 
-// missedOf returns the closed runs that are newer than the oldest one in passed and are missing there: runs of another
-// process. The log has the ends of older runs.
+// endsOf is howItEnded for several runs.
+func (c *Control) endsOf(ctx context.Context, workflowID string, runs []string) ([]*contract.AuditEntry, error) {
+	entries := make([]*contract.AuditEntry, len(runs))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(endsAtOnce)
+	for i, run := range runs {
+		reads.Go(func() (err error) {
+			entries[i], err = c.howItEnded(ctx, workflowID, run)
+			return err
+		})
+	}
+	return entries, reads.Wait()
+}
+
+// missedOf returns the closed runs that are newer than the oldest one in passed and missing there.
 func missedOf(closed, passed []string) []string {
 	known := min(len(closed), 1)
 	if len(passed) > 0 {
@@ -139,7 +154,6 @@ func missedOf(closed, passed []string) []string {
 	return slices.DeleteFunc(slices.Clone(closed[:known]), func(run string) bool { return slices.Contains(passed, run) })
 }
 
-// closedRun returns the newest closed run of an entity except the asking one.
 func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (string, error) {
 	closed, err := c.closedRuns(ctx, workflowID, asking)
 	if err != nil || len(closed) == 0 {
@@ -148,8 +162,7 @@ func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (str
 	return closed[0], nil
 }
 
-// closedRuns returns the newest closed runs of an entity except the asking one, the newest first. Visibility
-// lags, so it looks again until visibility shows that the asking run is the only open one.
+// closedRuns returns the newest first. Visibility lags, so it looks again until the asking run is the only open one.
 func (c *Control) closedRuns(ctx context.Context, workflowID, asking string) ([]string, error) {
 	for look := 1; ; look++ {
 		closed, current, err := c.listedRuns(ctx, workflowID, asking)
@@ -184,8 +197,7 @@ func (c *Control) listedRuns(ctx context.Context, workflowID, asking string) (cl
 	return closed, seen && !behind, nil
 }
 
-// howItEnded returns who ended a run of an entity; nil if the server no longer has the run, or if the entity
-// continued.
+// howItEnded returns nil if the server no longer has the run, or if the entity continued.
 func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) (*contract.AuditEntry, error) {
 	events := c.runs.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {

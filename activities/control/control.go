@@ -40,15 +40,13 @@ type Attempts interface {
 	CompleteActivityByID(ctx context.Context, namespace, workflowID, runID, activityID string, result any, err error) error
 }
 
-// Signals sends to a running workflow, and ends one of its activities; the SDK's client
-// implements it.
+// Signals is the part of the SDK's client that sends to a running workflow, and ends one of its activities.
 type Signals interface {
 	Attempts
 	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
 }
 
-// Updates sends a request with an immediate answer to a workflow; the SDK's client implements
-// it.
+// Updates is the part of the SDK's client for requests with an immediate answer.
 type Updates interface {
 	UpdateWorkflow(ctx context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error)
 }
@@ -89,15 +87,13 @@ type Control struct {
 	raw       Raw
 	converter converter.DataConverter
 	config    contract.FleetConfig
-	// plane is this control plane; nil if it is not announced. undeclared means that config
-	// applies only to a registry without thresholds.
+	// undeclared means that config applies only to a registry without thresholds.
 	plane      *contract.ControlPlane
 	undeclared bool
 	// auditEntries bounds the entries of the audit log; 0 means its default.
 	auditEntries int
-	// auditAge bounds their age; negative means no bound.
-	auditAge jobtype.Duration
-	notifies bool
+	auditAge     jobtype.Duration
+	notifies     bool
 	// visibilityLag is the longest delay before visibility shows an event.
 	visibilityLag time.Duration
 	// keys are those of pages that were read.
@@ -127,8 +123,7 @@ func WithVisibilityLag(lag time.Duration) Option {
 	return func(control *Control) { control.visibilityLag = lag }
 }
 
-// New returns the activities. config has the thresholds of the registry; zero fields mean the
-// default.
+// New returns the activities. Zero fields of config mean the default.
 func New(c Client, config contract.FleetConfig, options ...Option) *Control {
 	control := &Control{fleet: c, runs: c, boot: c, signals: c, updates: c, attempts: c, raw: c, converter: codec.DataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second}
 	for _, option := range options {

@@ -14,10 +14,8 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// CompileDAG is [contract.CompileDAGActivity]: it compiles the text of a spec to an encoded
-// graph. A faulty text returns a permanent error of type contract.DAGInvalidError with every
-// fault and its line. A missing file of a sub-DAG is such a fault. A repeat returns the same
-// result.
+// CompileDAG is [contract.CompileDAGActivity]. A faulty text returns a permanent error of type
+// contract.DAGInvalidError with every fault and its line.
 func (*Control) CompileDAG(_ context.Context, in contract.CompileDAGInput) ([]byte, error) {
 	compiled, err := spec.CompileText(in.Name, in.Text, in.Files, in.Params)
 	if err != nil {
@@ -26,8 +24,7 @@ func (*Control) CompileDAG(_ context.Context, in contract.CompileDAGInput) ([]by
 	return compiled.Graph.Encode(), nil
 }
 
-// LookUpJobType is [contract.LookUpJobTypeActivity]: it returns the job type from its Schedule.
-// The result is empty if the job type is not applied, because a retry would not help.
+// LookUpJobType is [contract.LookUpJobTypeActivity]. The result is empty if the job type is not applied.
 func (c *Control) LookUpJobType(ctx context.Context, in contract.LookUpJobTypeInput) (contract.LookUpJobTypeResult, error) {
 	var result contract.LookUpJobTypeResult
 	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(in.JobType)).Describe(ctx)

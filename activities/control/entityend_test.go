@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,4 +150,39 @@ func TestNoEndOfAnEntityIsLost(t *testing.T) {
 			assert.ElementsMatch(t, c.want, reasons)
 		})
 	}
+}
+
+// together is a server that answers a request for a history when a second one is open.
+type together struct {
+	*pastRuns
+
+	open atomic.Int32
+	both chan struct{}
+}
+
+func (s *together) GetWorkflowHistory(ctx context.Context, id, run string, poll bool, of enums.HistoryEventFilterType) client.HistoryEventIterator {
+	if s.open.Add(1) == 2 {
+		close(s.both)
+	}
+	select {
+	case <-s.both:
+		return s.pastRuns.GetWorkflowHistory(ctx, id, run, poll, of)
+	case <-ctx.Done():
+		return &oneEvent{ending: ending{fault: context.Cause(ctx)}, left: true}
+	}
+}
+
+// TestEndsAreReadTogether: there may be a hundred of them.
+func TestEndsAreReadTogether(t *testing.T) {
+	t.Parallel()
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	past := &pastRuns{looks: [][]listed{{{"me", enums.WORKFLOW_EXECUTION_STATUS_RUNNING}}}, ends: map[string]ending{"x": terminatedFor("x"), "y": terminatedFor("y")}}
+	control.Register(env, control.New(&together{pastRuns: past, both: make(chan struct{})}, contract.FleetConfig{}, control.WithVisibilityLag(time.Millisecond)))
+	value, err := env.ExecuteActivity(contract.EntityEndActivity, contract.EntityEndInput{WorkflowID: "admission", RunID: "me", Passed: []string{"y", "x"}})
+	require.NoError(t, err)
+	var result contract.EntityEndResult
+	require.NoError(t, value.Get(&result))
+	require.Len(t, result.Passed, 2)
+	assert.Equal(t, []string{"y", "x"}, []string{result.Passed[0].Detail, result.Passed[1].Detail})
 }

@@ -26,8 +26,8 @@ func fleetOptions() client.StartWorkflowOptions {
 	}
 }
 
-// EnsureFleet is [contract.EnsureFleetActivity]. It starts the registry if it is not running,
-// and subscribes in.Watch, if given, in the same step. A repeat changes nothing.
+// EnsureFleet is [contract.EnsureFleetActivity]. It starts a missing registry and subscribes in.Watch in the same
+// step. A repeat changes nothing.
 func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput) error {
 	var err error
 	if in.Watch == nil {
@@ -42,11 +42,9 @@ func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput)
 	return nil
 }
 
-// Configure starts the registry if it is not running, announces the control plane and sets the
-// registry's thresholds, if its file has any. It returns the former thresholds; a repeat changes
-// nothing. The control plane calls it once it polls, because only a running control plane can
-// answer. A request that the server drops while the registry continues as new is repeated until
-// ctx ends.
+// Configure starts a missing registry, announces the control plane and sets the registry's thresholds, if its file
+// has any. It returns the former thresholds. It needs a polling control plane, which answers. A request that the
+// server drops is repeated until ctx ends.
 func (c *Control) Configure(ctx context.Context) (contract.FleetConfig, error) {
 	for {
 		before, err := c.configure(ctx)
@@ -80,8 +78,7 @@ func (c *Control) configure(ctx context.Context) (contract.FleetConfig, error) {
 	return before, nil
 }
 
-// view queries the registry for the workers of a job type. A closed registry must not answer:
-// its history has no current state.
+// A closed registry must not answer: its history has no current state.
 func (c *Control) view(ctx context.Context, filter contract.WatchFleetInput) (contract.FleetView, error) {
 	var view contract.FleetView
 	response, err := c.fleet.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{

@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// GiveUp is [contract.GiveUpActivity]. A repeat changes nothing. An activity that no worker has
-// started cannot be ended: its own timeout of a few seconds ends it.
+// GiveUp is [contract.GiveUpActivity]. An activity that no worker has started ends by its own timeout of seconds.
 func (c *Control) GiveUp(ctx context.Context, in contract.GiveUpInput) error {
 	open, err := c.isOpen(ctx, in)
 	if err != nil || !open {

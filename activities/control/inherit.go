@@ -19,14 +19,12 @@ import (
 const (
 	inheritAttempts = 3
 	inheritTimeout  = 3 * time.Second
-	// maxPassed bounds the skipped runs, and the runs whose ends are recorded late.
-	maxPassed = 100
+	maxPassed       = 100
 )
 
-// inheritance reports whether an entity is running and, if not, returns the state of the newest
-// run that can be queried. An ended run answers queries as long as its history is kept. A run
-// that ended before its first workflow task has only its start input. An unreadable state does
-// not prevent the start: it is returned as the Fault. An entity that never ran leaves nothing.
+// inheritance reports whether an entity is running and, if not, returns the state of the newest run that can be
+// queried. A run that ended before its first workflow task has only its start input. An unreadable state does not
+// prevent the start: it is returned as the Fault.
 func (c *Control) inheritance(ctx context.Context, workflowID string) (running bool, inherited contract.Inherited, err error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -43,7 +41,6 @@ func (c *Control) inheritance(ctx context.Context, workflowID string) (running b
 	return false, inherited, err
 }
 
-// left returns the state of an ended run, or of one before it.
 func (c *Control) left(ctx context.Context, workflowID, runID string) (inherited contract.Inherited, err error) {
 	inherited.From = runID
 	for range maxPassed {
@@ -83,14 +80,12 @@ func newest(runs []string) (kept []string) {
 }
 
 type birth struct {
-	// unborn means that it completed no workflow task.
 	unborn bool
 	// continued is the run that it continues as new; inherited is in its start input.
 	continued string
 	inherited contract.Inherited
 }
 
-// birthOf reads the start of a run. It is empty if unreadable; then the run is queried.
 func (c *Control) birthOf(ctx context.Context, workflowID, runID string) (known birth) {
 	events := c.runs.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events != nil && events.HasNext() {
@@ -115,7 +110,6 @@ func (c *Control) birthOf(ctx context.Context, workflowID, runID string) (known 
 	return known
 }
 
-// asked queries an ended run, with retries.
 func (c *Control) asked(ctx context.Context, workflowID, runID string) (result contract.DurableResult, err error) {
 	for range inheritAttempts {
 		if result, err = c.durableOf(ctx, workflowID, runID); err == nil || ctx.Err() != nil {

@@ -15,13 +15,11 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 )
 
-// keepInterval is the pause between looks at the entities. Others wait for a terminated entity
-// for twice that at most, including its start.
+// Others wait for a terminated entity for twice keepInterval at most.
 const keepInterval = 2 * time.Second
 
-// Keep keeps admission, the registry and the audit log running until ctx ends: every two seconds
-// it looks at each and starts the ended ones. Several control planes may do so at once: a start
-// finds an existing run. Faults are logged and retried with the next look.
+// Keep starts ended entities until ctx ends. Several control planes may do so at once: a start finds an existing run.
+// Faults are logged and retried with the next look.
 func (c *Control) Keep(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
@@ -46,8 +44,6 @@ func (c *Control) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// kept returns the entities to keep. The notifier is one of them if the control plane has
-// receivers.
 func (c *Control) kept() []string {
 	ids := []string{contract.AdmissionWorkflowID, contract.FleetWorkflowID, contract.AuditWorkflowID}
 	if c.notifies {
@@ -56,14 +52,12 @@ func (c *Control) kept() []string {
 	return ids
 }
 
-// chain is the first run of the registry to which this control plane announced itself. due means
-// that the registry was missing since.
+// due means that the registry was missing since the first run.
 type chain struct {
 	first string
 	due   bool
 }
 
-// keep starts one entity if it does not run. It announces the control plane to a new registry.
 func (c *Control) keep(ctx context.Context, id string, registry *chain, log *slog.Logger) error {
 	info, missing, err := c.look(ctx, id)
 	if err != nil {
@@ -88,8 +82,7 @@ func (c *Control) keep(ctx context.Context, id string, registry *chain, log *slo
 	return auditlog.Ensure(ctx, recorderClient{c.runs, c.fleet}, c.auditEntries)
 }
 
-// announce repeats the control plane's announcement to a new registry. The first registry that
-// the keeper sees has it already.
+// The first registry that the keeper sees has the announcement already.
 func (c *Control) announce(ctx context.Context, first string, registry *chain) error {
 	if registry.due || registry.first != "" && registry.first != first {
 		if _, err := c.configure(ctx); err != nil {
@@ -100,8 +93,7 @@ func (c *Control) announce(ctx context.Context, first string, registry *chain) e
 	return nil
 }
 
-// look returns the newest run of an entity, and whether the entity is missing. An audit log
-// without a first entry is not missing.
+// An audit log without a first entry is not missing.
 func (c *Control) look(ctx context.Context, id string) (*workflowpb.WorkflowExecutionInfo, bool, error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, id, "")
 	if _, never := errors.AsType[*serviceerror.NotFound](err); never {

@@ -15,8 +15,7 @@ import (
 // keptKeys is the number of pages whose keys are kept, with 16 KB each: those of a million jobs.
 const keptKeys = 512
 
-// pageKeys keeps the hashes of the keys of pages. A group reads parts of its pages again and again, and jobs of
-// different nodes lie in different pages.
+// pageKeys keeps the hashes of the keys of pages, because a group reads parts of its pages again and again.
 type pageKeys struct {
 	mu    sync.Mutex
 	known map[string][]uint64
@@ -42,7 +41,6 @@ func (c *Control) ReadKeys(ctx context.Context, in contract.ReadKeysInput) ([]by
 	return out, nil
 }
 
-// keysOf returns the hashes of a page; none if it is lost.
 func (c *Control) keysOf(ctx context.Context, in contract.ReadKeysInput, page string) ([]uint64, error) {
 	name := in.JobType + "\x00" + in.Run + "\x00" + page
 	if hashes, known := c.keys.find(name); known {

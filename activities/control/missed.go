@@ -17,13 +17,10 @@ import (
 // maxMissed bounds the runs read; the server keeps ten actions of a schedule.
 const maxMissed = 10
 
-// missed returns the newest record of the schedule's runs, and the later runs without a record,
-// oldest first: those that were terminated, timed out or failed.
+// missed returns the newest record of the schedule's runs, and the later runs without a record, oldest first.
 //
-// A run is identified by its workflow id, which contains the time of its tick and stays the same
-// across continue-as-new. Runs started after the asking one are omitted: their own lookups include it.
-//
-// The result also counts the ticks that the server dropped; nil if the schedule has no count.
+// A run is identified by its workflow id, which contains the time of its tick. Runs started after the asking one are
+// omitted: their own lookups include it. The tick counts are nil if the schedule has none.
 func (c *Control) missed(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {
 	var result contract.PrepareResult
 	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(in.JobType)).Describe(ctx)
@@ -58,7 +55,6 @@ func (c *Control) missed(ctx context.Context, in contract.PrepareInput) (contrac
 	return result, nil
 }
 
-// lostRun is a run that did not complete, with its record; empty if there is none.
 type lostRun struct {
 	contract.RunSummary
 	record contract.RunRecord
@@ -75,8 +71,7 @@ func recorded(record contract.RunRecord) map[string]bool {
 	return known
 }
 
-// lost describes a run that began at started. A run that is open, completed or no longer on the
-// server is not lost.
+// A run that is open, completed or no longer on the server is not lost.
 func (c *Control) lost(ctx context.Context, workflowID string, started time.Time) (lostRun, bool, error) {
 	answer, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -98,7 +93,6 @@ func (c *Control) lost(ctx context.Context, workflowID string, started time.Time
 	return run, true, nil
 }
 
-// outcomeOf returns the outcome of a run without a result; false if it is open or has one.
 func outcomeOf(status enums.WorkflowExecutionStatus) (contract.Outcome, bool) {
 	switch status {
 	case enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, enums.WORKFLOW_EXECUTION_STATUS_FAILED:
@@ -125,7 +119,6 @@ func reasonOf(status enums.WorkflowExecutionStatus) string {
 	}
 }
 
-// explain adds the cause from the run's last event. Without it the summary is less precise.
 func (c *Control) explain(ctx context.Context, run *lostRun) {
 	events := c.runs.GetWorkflowHistory(ctx, run.WorkflowID, run.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {
@@ -149,7 +142,6 @@ func (c *Control) explain(ctx context.Context, run *lostRun) {
 	}
 }
 
-// fill adds the result that a failed or canceled group left in its error details.
 func (c *Control) fill(run *lostRun, details *commonpb.Payloads, how string) {
 	var result contract.JobGroupResult
 	if len(details.GetPayloads()) == 0 || c.converter.FromPayloads(details, &result) != nil || result.Outcome == "" {

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// EnsureNotifications starts the notifier if it does not run and this control plane has
-// receivers, with the undelivered notifications of the previous one.
+// EnsureNotifications starts a missing notifier with the undelivered notifications of the previous one.
 func (c *Control) EnsureNotifications(ctx context.Context) error {
 	if !c.notifies {
 		return nil

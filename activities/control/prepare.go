@@ -11,14 +11,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Prepare is [contract.PrepareActivity]: it returns the workers that can serve the job type, and
-// its runs without a record.
+// Prepare is [contract.PrepareActivity]. A missing registry is created and has no workers yet. Unreadable past runs
+// are omitted: a group does not fail for its statistics.
 //
-// A missing registry is created and has no workers yet. Unreadable past runs are omitted with a
-// warning: a group does not fail for its statistics. A repeat returns the facts of its own time.
-//
-// Within a workflow task a result over [maxMarker] fails: the group then calls it as a separate
-// activity.
+// Within a workflow task a result over [maxMarker] fails: the group then calls it as a separate activity.
 func (c *Control) Prepare(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {
 	result, err := c.prepare(ctx, in)
 	if err != nil || !activity.GetInfo(ctx).IsLocalActivity {
@@ -31,8 +27,7 @@ func (c *Control) Prepare(ctx context.Context, in contract.PrepareInput) (contra
 	return result, err
 }
 
-// maxMarker bounds the result recorded within a workflow task: the server terminates a workflow
-// for a record of 2 MiB, but only refuses an activity result.
+// The server terminates a workflow for a marker of 2 MiB, but only refuses an activity result.
 const maxMarker = 1 << 20
 
 func (c *Control) prepare(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {

@@ -14,19 +14,16 @@ import (
 )
 
 const (
-	// originEvents bounds the part of a history in which messages are searched. They were
-	// received a moment ago, or among many others.
+	// originEvents bounds the search for messages, which were received a moment ago.
 	originEvents = 10_000
 	// originPage is the largest page of a server; it logs a warning for larger requests.
 	originPage = 256
-	// originShare is the share of an activity's time for the search: 1/originShare. An entry
-	// without its sender is better than no entry.
+	// originShare: 1/originShare of an activity's time is for the search. An entry without its sender is better than none.
 	originShare = 2
 )
 
-// senders returns the identities of the senders, by entry. It reads each history once for all
-// messages in it: one reading per message exceeded the activity's time for a burst of messages,
-// which was then never recorded.
+// senders reads each history once for all messages in it: one reading per message exceeded the activity's time for a
+// burst of messages.
 func (c *Control) senders(ctx context.Context, origins []contract.AuditOrigin) map[int]string {
 	if deadline, has := ctx.Deadline(); has {
 		bounded, cancel := context.WithTimeout(ctx, time.Until(deadline)/originShare)
@@ -50,7 +47,6 @@ func (c *Control) senders(ctx context.Context, origins []contract.AuditOrigin) m
 	return found
 }
 
-// sendersIn reads one history backwards and returns the number of messages not found.
 func (c *Control) sendersIn(ctx context.Context, execution *commonpb.WorkflowExecution, open []contract.AuditOrigin, senders map[int]string) (lost int, err error) {
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
 		Namespace: activity.GetInfo(ctx).Namespace, MaximumPageSize: originPage, Execution: execution,
@@ -71,7 +67,6 @@ func (c *Control) sendersIn(ctx context.Context, execution *commonpb.WorkflowExe
 	return len(open), nil
 }
 
-// without stores the sender of the event's message, and returns the messages still to be found.
 func without(open []contract.AuditOrigin, event *historypb.HistoryEvent, senders map[int]string) []contract.AuditOrigin {
 	kept := open[:0]
 	for _, origin := range open {
@@ -89,7 +84,6 @@ func without(open []contract.AuditOrigin, event *historypb.HistoryEvent, senders
 	return kept
 }
 
-// senderIn reports whether the event is such a message, and returns its sender.
 func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (identity string, found bool) {
 	signaled := event.GetWorkflowExecutionSignaledEventAttributes()
 	updated := event.GetWorkflowExecutionUpdateAcceptedEventAttributes()
@@ -109,8 +103,7 @@ func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (ident
 	return "", false
 }
 
-// resetter returns the identity of a reset's sender. Servers up to 1.32 write their own name
-// instead.
+// Servers up to 1.32 write their own name as the sender of a reset.
 func resetter(identity string) string {
 	if identity == "history-resetter" || identity == "history-service" {
 		return ""

@@ -15,8 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Successes is [contract.SuccessesActivity]. It changes nothing, so a repeat returns the
-// successes of its own time.
+// Successes is [contract.SuccessesActivity]. A repeat returns the successes of its own time.
 func (c *Control) Successes(ctx context.Context, in contract.SuccessesInput) (contract.SuccessesResult, error) {
 	result := contract.SuccessesResult{Last: map[string]time.Time{}}
 	for _, name := range in.JobTypes {
@@ -31,8 +30,7 @@ func (c *Control) Successes(ctx context.Context, in contract.SuccessesInput) (co
 	return result, nil
 }
 
-// lastSuccess reads the newest record of the Schedule's runs; zero if no success is known. The
-// record includes the successes of earlier runs.
+// The newest record includes the successes of earlier runs.
 func (c *Control) lastSuccess(ctx context.Context, name string) (time.Time, error) {
 	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(name)).Describe(ctx)
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -56,7 +54,6 @@ func (c *Control) lastSuccess(ctx context.Context, name string) (time.Time, erro
 	return time.Time{}, nil
 }
 
-// recordOf returns the record of a run; empty for an open run, and for one without a result.
 func (c *Control) recordOf(ctx context.Context, workflowID string) (contract.RunRecord, error) {
 	answer, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -115,8 +112,6 @@ func (c *Control) Succeeded(ctx context.Context, in contract.SucceededInput) err
 	return errors.Join(faults...)
 }
 
-// startedBefore reports whether a Schedule started a run before at; false if the run is no
-// longer listed.
 func startedBefore(actions []client.ScheduleActionResult, workflowID string, at time.Time) bool {
 	return slices.ContainsFunc(actions, func(action client.ScheduleActionResult) bool {
 		return action.StartWorkflowResult != nil && action.StartWorkflowResult.WorkflowID == workflowID && action.ActualTime.Before(at)

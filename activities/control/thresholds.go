@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// WithPlane names this control plane and its settings. undeclared means that its file has no
-// thresholds: the applied ones stay.
+// WithPlane names this control plane. undeclared: its file has no thresholds, so the applied ones stay.
 func WithPlane(plane contract.ControlPlane, undeclared bool) Option {
 	return func(control *Control) { control.plane, control.undeclared = &plane, undeclared }
 }
@@ -20,8 +19,7 @@ func (c *Control) bootInput() contract.ConfigureFleetInput {
 	return contract.ConfigureFleetInput{FleetConfig: c.config, Undeclared: c.undeclared, Plane: c.plane}
 }
 
-// startInput returns the input of a new registry. A control plane without thresholds uses those
-// of the last registry.
+// A control plane without thresholds uses those of the last registry.
 func (c *Control) startInput(ctx context.Context) contract.FleetInput {
 	config := c.config
 	if c.undeclared {
@@ -32,8 +30,7 @@ func (c *Control) startInput(ctx context.Context) contract.FleetInput {
 	return contract.FleetInput{Config: &config}
 }
 
-// Missing returns the thresholds for a registry that has none. It needs the context of the
-// activity that the registry called.
+// Missing returns the thresholds for a registry that has none, in the context of the registry's activity.
 func (c *Control) Missing(ctx context.Context) contract.FleetConfig {
 	if !c.undeclared {
 		return c.config
@@ -45,8 +42,7 @@ func (c *Control) Missing(ctx context.Context) contract.FleetConfig {
 	return c.thresholdsOf(ctx, last)
 }
 
-// Applied returns the thresholds in force. If the registry does not respond, it returns this
-// control plane's.
+// Applied returns the thresholds in force, or this control plane's if the registry does not respond.
 func (c *Control) Applied(ctx context.Context) contract.FleetConfig {
 	now, err := c.askThresholds(ctx, "")
 	if err != nil || !now.Configured {
@@ -55,8 +51,6 @@ func (c *Control) Applied(ctx context.Context) contract.FleetConfig {
 	return now.Config
 }
 
-// thresholdsOf queries an ended registry. If the query fails, it returns this control plane's
-// thresholds.
 func (c *Control) thresholdsOf(ctx context.Context, runID string) contract.FleetConfig {
 	for range inheritAttempts {
 		if last, err := c.askThresholds(ctx, runID); err == nil && last.Configured {

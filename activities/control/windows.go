@@ -14,8 +14,7 @@ import (
 
 const invalidCalendar = "InvalidCalendar"
 
-// Windows is [contract.WindowsActivity]. It is pure, so a repeat returns the same. An unreadable
-// calendar, after a manual edit, is a permanent error.
+// Windows is [contract.WindowsActivity]. An unreadable calendar, after a manual edit, is a permanent error.
 func (*Control) Windows(_ context.Context, in contract.WindowsInput) (contract.WindowsResult, error) {
 	own, err := window.New(in.Calendar, time.LoadLocation)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// ServerAway is [contract.ServerAwayActivity]: the view of this process, and the last heartbeats of the
-// worker. A remote worker may run while its gateway is gone, so its silence means nothing.
+// ServerAway is [contract.ServerAwayActivity]. A remote worker may run while its gateway is gone, so its silence
+// means nothing.
 func (o *Observer) ServerAway(ctx context.Context, in contract.ServerAwayInput) (bool, error) {
 	if time.Since(rpc.Server.Last()) < in.Within.Std() {
 		return true, nil

@@ -1,12 +1,10 @@
 package fleet
 
 const (
-	// refined is the number of trusted entries described per poll, although the window shows
-	// that they beat, so that their skew becomes exact: all of a small fleet, a block in turn of
-	// a large one.
+	// refined is the number of trusted entries described per poll for an exact skew: all of a small fleet, a block in
+	// turn of a large one.
 	refined = 16
-	// refinedPolls is the number of polls for which a block is described. They span more than
-	// one interval, so that a beat falls between two of them.
+	// refinedPolls span more than one interval, so that a beat falls between two of them.
 	refinedPolls = 4
 )
 

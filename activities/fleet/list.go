@@ -25,8 +25,7 @@ const (
 	queuePrefix = "roundsman/worker/"
 )
 
-// list returns the server's list at now: the workers in the tracker's window, and the others
-// with their heartbeat's time.
+// list returns the workers in the tracker's window, and the others with their heartbeat's time.
 func (o *Observer) list(ctx context.Context, track *tracker, now time.Time) ([]sighting, error) {
 	from, to := track.window(now)
 	near, err := o.pages(ctx, fmt.Sprintf("TaskQueue starts_with '%s' AND HeartbeatTime >= '%s' AND HeartbeatTime <= '%s'", queuePrefix, stamp(from), stamp(to)))
@@ -65,8 +64,7 @@ func (o *Observer) page(ctx context.Context, request *workflowservice.ListWorker
 	return o.service.ListWorkers(ctx, request)
 }
 
-// merge turns the lists into sightings, sorted by the owners of the queues. An entry that beat
-// between the two requests may be in both lists: it is near.
+// merge sorts by the owners of the queues. An entry that beat between the two requests may be in both lists: it is near.
 func merge(near, far []*workerpb.WorkerListInfo) []sighting {
 	var found []sighting
 	known := make(map[string]bool, len(near))
@@ -101,8 +99,6 @@ func compareKeys(a, b string) int {
 	return 1
 }
 
-// describe reads the heartbeat times of the chosen sightings. It omits an entry that has left
-// the list.
 func (o *Observer) describe(ctx context.Context, found []sighting, chosen []int) ([]sighting, error) {
 	beats := make([]time.Time, len(chosen))
 	faults := make([]error, len(chosen))
@@ -132,7 +128,6 @@ func (o *Observer) describe(ctx context.Context, found []sighting, chosen []int)
 	return kept, nil
 }
 
-// beat reads one heartbeat time; zero if the entry is no longer listed.
 func (o *Observer) beat(ctx context.Context, key string) (time.Time, error) {
 	found, err := o.heartbeat(ctx, key)
 	if err != nil || found.GetHeartbeatTime() == nil {
@@ -141,7 +136,6 @@ func (o *Observer) beat(ctx context.Context, key string) (time.Time, error) {
 	return found.GetHeartbeatTime().AsTime(), nil
 }
 
-// heartbeat reads one entry's last heartbeat; nil if the entry is no longer listed.
 func (o *Observer) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

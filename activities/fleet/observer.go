@@ -18,8 +18,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// Service is the part of the server that the observer uses. The SDK's WorkflowServiceClient
-// implements it.
+// Service is the used part of the SDK's WorkflowServiceClient.
 type Service interface {
 	Lists
 	Queries
@@ -37,8 +36,7 @@ type Queries interface {
 	QueryWorkflow(ctx context.Context, in *workflowservice.QueryWorkflowRequest, opts ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error)
 }
 
-// requestTimeout bounds one request: a hanging server must not stop the observer's own
-// heartbeat.
+// A hanging server must not stop the observer's own heartbeat.
 const requestTimeout = 5 * time.Second
 
 // Observer watches the heartbeats of all workers of a namespace.
@@ -46,8 +44,7 @@ type Observer struct {
 	service    Service
 	namespace  string
 	thresholds Thresholds
-	// reads are the calls of ServerAway.
-	reads singleflight.Group
+	reads      singleflight.Group
 }
 
 // NewObserver returns an observer that reports thresholds to a registry that has none.
@@ -71,13 +68,9 @@ func (f Fixed) Missing(context.Context) contract.FleetConfig { return contract.F
 // Applied implements [Thresholds].
 func (f Fixed) Applied(context.Context) contract.FleetConfig { return contract.FleetConfig(f) }
 
-// ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when there is a change for the
-// registry; see the package comment.
-//
-// A repeat continues from the heartbeat of the previous attempt. A cancel returns the context's
-// error. A stop of the control plane returns an error that is retried. An unreachable server is
-// awaited. A server without heartbeats is a permanent error of type
-// [contract.HeartbeatsUnsupportedError].
+// ObserveWorkers is [contract.ObserveWorkersActivity]; see the package comment. A repeat continues from the heartbeat
+// of the previous attempt. A stop of the control plane returns an error that is retried. A server without heartbeats
+// is a permanent error of type [contract.HeartbeatsUnsupportedError].
 func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorkersInput) (contract.ObserveWorkersResult, error) {
 	if in.Config == nil {
 		config := o.thresholds.Missing(ctx).WithDefaults()
@@ -113,8 +106,7 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 	}
 }
 
-// left returns the memory of the previous attempt. It is nil without one, or if it is
-// unreadable, which costs only precision.
+// left returns the memory of the previous attempt. Without it only precision is lost.
 func left(ctx context.Context) *memory {
 	if !activity.HasHeartbeatDetails(ctx) {
 		return nil
@@ -127,7 +119,7 @@ func left(ctx context.Context) *memory {
 	return &m
 }
 
-// poll looks once. A server that does not respond is no news; the tracker sees the gap.
+// A server that does not respond is no news; the tracker sees the gap.
 func (o *Observer) poll(ctx context.Context, track *tracker, now func() time.Time) error {
 	at := now()
 	found, err := o.list(ctx, track, at)

@@ -13,9 +13,8 @@ import (
 // probesPerInterval is the number of probe reads within one heartbeat interval.
 const probesPerInterval = 5
 
-// ProbeWorker is [contract.ProbeWorkerActivity]: it waits for at most three heartbeat intervals
-// until a heartbeat of that incarnation changes. If Alive is false, none changed or none is
-// listed. A repeat probes again.
+// ProbeWorker is [contract.ProbeWorkerActivity]: it waits for at most three heartbeat intervals until a heartbeat of
+// that incarnation changes. A repeat probes again.
 func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
 	applied := o.thresholds.Applied(ctx).WithDefaults()
 	ticker := time.NewTicker(applied.HeartbeatInterval.Std() / probesPerInterval)
@@ -45,7 +44,6 @@ func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput
 	}
 }
 
-// changed reports whether a heartbeat changed, or a new one is listed.
 func changed(before, after map[string]*workerpb.WorkerHeartbeat) bool {
 	for key, beat := range after {
 		if was, known := before[key]; !known || !was.GetHeartbeatTime().AsTime().Equal(beat.GetHeartbeatTime().AsTime()) {
@@ -55,8 +53,7 @@ func changed(before, after map[string]*workerpb.WorkerHeartbeat) bool {
 	return false
 }
 
-// latest returns the last beat of the worker's execute queue, and the slots in use then. Jobs
-// pulled from shared queues are excluded: they have heartbeats of their own.
+// Jobs from shared queues are excluded: they have heartbeats of their own.
 func latest(id, instance string, beats map[string]*workerpb.WorkerHeartbeat) (at time.Time, used int) {
 	for _, beat := range beats {
 		if beat.GetTaskQueue() == contract.WorkerQueue(id, instance) && beat.GetHeartbeatTime().AsTime().After(at) {

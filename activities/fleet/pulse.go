@@ -14,12 +14,10 @@ func compareIncarnations(a, b contract.Incarnation) int {
 
 type pulse struct {
 	contract.WorkerPulse
-	// assumed means that LastChange is only a bound, because beats of a fresh worker are not
-	// reported; the server's list is more precise.
+	// assumed: LastChange is only a bound, because beats of a fresh worker are not reported.
 	assumed bool
 	// near is the last poll whose filter found the worker; it does not change LastChange.
-	near time.Time
-	// told is the registry's last report; known is true if there was one.
+	near  time.Time
 	told  contract.WorkerPulse
 	known bool
 }
@@ -32,10 +30,8 @@ func (p *pulse) last() time.Time {
 	return p.LastChange
 }
 
-// news reports whether the registry needs a report of the incarnation. The registry drops an
-// incarnation that neither holds an id nor beats, so there are no reports of it. The server
-// lists the predecessor of a restarted worker as shutting down for five more minutes. Reports of
-// it would end each observation at once.
+// The registry drops an incarnation that neither holds an id nor beats. Without this filter the predecessor of a
+// restarted worker, listed for five more minutes, would end each observation at once.
 func (p *pulse) news() bool {
 	if !p.known && !p.Fresh {
 		return false
@@ -43,11 +39,8 @@ func (p *pulse) news() bool {
 	return p.Fresh != p.told.Fresh || p.Seen != p.told.Seen || p.ShuttingDown != p.told.ShuttingDown
 }
 
-// entry is one SDK worker of an incarnation in the server's list. A process has one for each of
-// its queues.
+// entry is one SDK worker of an incarnation. A process has one for each of its queues.
 type entry struct {
-	// beat is the heartbeat's time by the worker's clock, described the time of reading it; both
-	// are zero until then.
 	beat, described time.Time
 	// near is the last poll whose filter found the entry.
 	near time.Time
@@ -58,8 +51,7 @@ type sighting struct {
 	owner    contract.Incarnation
 	near     bool
 	shutting bool
-	// beat is set if the entry was described.
-	beat time.Time
+	beat     time.Time
 }
 
 // timing are the observer's figures, all multiples of the heartbeat interval.
@@ -67,40 +59,33 @@ type timing struct {
 	interval time.Duration
 }
 
-// poll is the pause between reads of the list. It dates a change well within one interval, and a
-// new worker gets work within two seconds at the default interval.
+// poll dates a change well within one interval; a new worker gets work within two seconds at the default interval.
 func (t timing) poll() time.Duration { return t.interval * 3 / 10 }
 
-// fresh is the age of a change from which a look finds a silence: the next look and its report still
-// come within three intervals of the change. A worker survives one lost beat and a late one.
+// fresh: the next look and its report still come within three intervals of the change. A worker survives one lost
+// beat and a late one.
 func (t timing) fresh() time.Duration { return 3*t.interval - t.poll() - t.interval/10 }
 
 // gap is the pause between two looks that counts as an absence of the observer.
 func (t timing) gap() time.Duration { return 2 * t.interval }
 
-// settle is the observation time after a gap before silence counts: two freshness windows. A
-// worker needs less to reconnect (at most 10 s) and to beat.
+// settle is the observation time after a gap before silence counts. A worker needs at most 10 s to reconnect, and a beat.
 func (t timing) settle() time.Duration { return 6 * t.interval }
 
-// behind and ahead bound the window of the list's filter around "now" in the
-// fleet's common clock. A living worker whose clock is aligned is always within
-// it, a dead one leaves it before its freshness ends.
+// behind and ahead bound the list's filter around "now" in the common clock. A dead worker leaves it before its
+// freshness ends.
 func (t timing) behind() time.Duration { return t.interval * 17 / 10 }
 func (t timing) ahead() time.Duration  { return t.interval * 6 / 10 }
 
-// aligned is the largest difference from the common clock at which the window alone judges a
-// worker.
+// aligned is the largest difference from the common clock at which the window alone judges a worker.
 func (t timing) aligned() time.Duration { return t.interval / 2 }
 
-// late is the age from which the exact time of a fresh worker's last change is reported along
-// with other news. The next observation continues from it.
+// late is the age from which a fresh worker's last change is reported along with other news, for the next observation.
 func (t timing) late() time.Duration { return t.interval * 3 / 2 }
 
-// smallDrift is the change of a skew that is reported along with other news. Only a change of a
-// whole interval is reported by itself.
+// smallDrift is reported along with other news. Only a change of a whole interval is reported by itself.
 const smallDrift = 500 * time.Millisecond
 
-// drift is the difference of the skew from the last report.
 func (p *pulse) drift() time.Duration {
 	return (time.Duration(p.SkewMS-p.told.SkewMS) * time.Millisecond).Abs()
 }

@@ -14,8 +14,7 @@ import (
 
 const recallers = 8
 
-// recall requests unregistered processes that beat to read the registry. A terminated registry
-// has lost its workers, and each of them reads the registry only once a minute.
+// A terminated registry has lost its workers, and each reads the registry only once a minute.
 func (o *Observer) recall(ctx context.Context, strangers []contract.Incarnation) {
 	var group sync.WaitGroup
 	for first := range min(recallers, len(strangers)) {

@@ -21,15 +21,13 @@ type tracker struct {
 	polls  int
 }
 
-// memory is the state that an attempt leaves for the next one, as its heartbeat.
 type memory struct {
 	Since  time.Time              `json:"since,omitzero"`
 	Until  time.Time              `json:"until,omitzero"`
 	Pulses []contract.WorkerPulse `json:"pulses,omitempty"`
 }
 
-// newTracker starts from the registry's state and, in a retry, from the newer memory of the
-// previous attempt.
+// newTracker starts from the registry's state or the newer memory of the previous attempt.
 func newTracker(in contract.ObserveWorkersInput, left *memory) *tracker {
 	t := &tracker{
 		timing: timing{in.Config.HeartbeatInterval.Std()}, wakeAt: in.WakeAt,
@@ -83,14 +81,12 @@ func (t *tracker) order() []contract.Incarnation {
 	return slices.SortedFunc(maps.Keys(t.pulses), compareIncarnations)
 }
 
-// window returns the bounds of the list's filter by heartbeat time.
 func (t *tracker) window(now time.Time) (from, to time.Time) {
 	return now.Add(t.common - t.behind()), now.Add(t.common + t.ahead())
 }
 
-// trusts reports whether an entry in the window certainly beats. For a skewed clock it does not:
-// the last beat of a dead worker whose clock was three minutes ahead passes through the window
-// three minutes later.
+// trusts is false for a skewed clock: the last beat of a dead worker whose clock was three minutes ahead passes
+// through the window three minutes later.
 func (t *tracker) trusts(owner contract.Incarnation) bool {
 	p := t.pulses[owner]
 	return p != nil && p.Seen && (p.Skew()-t.common).Abs() <= t.aligned()
@@ -162,10 +158,8 @@ func (t *tracker) see(now time.Time, s sighting) {
 	e.beat, e.described = s.beat, now
 }
 
-// first handles the first reading of an entry in this attempt. A known skew dates the beat. A
-// new worker proves its life by a beat in the window, and its clock is then assumed to be the
-// common one; or by a beat that differs from the previous observation. One old beat proves
-// nothing: a dead worker's entry stays listed for minutes.
+// first handles the first reading of an entry. A known skew dates the beat. A new worker proves its life by a beat in
+// the window, or by a changed beat. One old beat proves nothing: a dead worker's entry stays listed for minutes.
 func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 	switch {
 	case p.Seen:
@@ -182,8 +176,7 @@ func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 	p.date(earliest(s.beat.Add(-p.Skew()), now))
 }
 
-// beaten handles a change of an entry's heartbeat. The change happened between the last look
-// without it and now; that bounds the skew, and the skew dates the beat.
+// The change happened between the last look without it and now; that bounds the skew, and the skew dates the beat.
 func (t *tracker) beaten(now, beat time.Time, e *entry, p *pulse) {
 	after := e.described
 	if entered := e.near.Add(-t.behind()); !e.near.IsZero() && entered.After(after) {
@@ -199,14 +192,12 @@ func (t *tracker) beaten(now, beat time.Time, e *entry, p *pulse) {
 	p.date(beat.Add(-skew))
 }
 
-// date moves the last change forward, or replaces an assumed one.
 func (p *pulse) date(at time.Time) {
 	if p.assumed || at.After(p.LastChange) {
 		p.LastChange, p.assumed = at, false
 	}
 }
 
-// align computes the clock that most of the living workers share.
 func (t *tracker) align() {
 	skews := make([]time.Duration, 0, len(t.pulses))
 	for _, p := range t.pulses {
@@ -217,7 +208,6 @@ func (t *tracker) align() {
 	t.common = median(skews)
 }
 
-// report returns the report for the registry, and whether it is due now.
 func (t *tracker) report() (contract.ObserveWorkersResult, bool) {
 	result := contract.ObserveWorkersResult{SightSince: t.since, SightUntil: t.until}
 	due := t.thresholdReached()
@@ -235,8 +225,6 @@ func (t *tracker) report() (contract.ObserveWorkersResult, bool) {
 	return result, due
 }
 
-// thresholdReached reports whether the registry's next threshold is over, and the observer has
-// looked for long enough to report it.
 func (t *tracker) thresholdReached() bool {
 	return !t.wakeAt.IsZero() && !t.until.Before(t.wakeAt) && t.until.Sub(t.since) >= t.settle()
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// DefaultCancelGrace is the time for a handler to end after its context was canceled, before it
-// counts as a zombie. It is above the 10 s that the command handler gives a program between
-// SIGTERM and SIGKILL. It is below the margin between a job's timeout and the server's.
+// DefaultCancelGrace is the time after which a canceled handler counts as a zombie. It is between the 10 s from
+// SIGTERM to SIGKILL of the command handler, and the margin from a job's timeout to the server's.
 const DefaultCancelGrace = 12 * time.Second
 
 // Options of [New].
@@ -28,11 +27,9 @@ type Options struct {
 	// Server receives beats and outcomes, Pages receives proposals; see [NewServer].
 	Server Server
 	Pages  Pages
-	// Runs return the common part of their jobs if this process lacks it. If nil, a job without
-	// its common part fails.
+	// Runs return the common part of jobs if this process lacks it. If nil, such a job fails.
 	Runs Runs
-	// Outbox stores outcomes that the server did not accept at once. If nil, an outcome that is
-	// undelivered when the process ends is lost.
+	// Outbox stores outcomes that the server did not accept at once. If nil, they are lost when the process ends.
 	Outbox *Outbox
 	// Outputs stores the output of jobs on disk. If nil, it is only in memory.
 	Outputs *joblog.Archive
@@ -73,15 +70,13 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Activities are the activities of one node worker. Register Detect as contract.DetectActivity
-// and Execute as contract.ExecuteActivity.
+// Activities are the activities of one node worker: contract.DetectActivity and contract.ExecuteActivity.
 type Activities struct {
 	options     Options
 	descriptors map[string]jobtype.Descriptor
 	commons     *Commons
 
-	// intake ends when no handler may continue; its cause is the reason. life ends when
-	// undelivered outcomes are abandoned.
+	// intake ends when no handler may continue, life when undelivered outcomes are abandoned.
 	intake, life       context.Context //nolint:containedctx // life cycles of the component, not of one call
 	endIntake, endLife context.CancelCauseFunc
 
@@ -90,9 +85,8 @@ type Activities struct {
 	logs    *joblog.Store
 	began   time.Time
 	ended   time.Time
-	// sent are the last outcomes that went by signal, oldest first.
-	sent   []sentOutcome
-	unkept atomic.Int64
+	sent    []sentOutcome
+	unkept  atomic.Int64
 }
 
 // New validates the options and returns the activities.
@@ -117,16 +111,14 @@ func New(options Options) (*Activities, error) {
 	return a, nil
 }
 
-// Drain cancels every running handler with cause [jobtype.ErrDraining], and refuses new attempts.
-// The jobs are handed back with their last checkpoint. A repeat does nothing.
+// Drain cancels every handler with [jobtype.ErrDraining], and refuses new attempts. The jobs are handed back with
+// their last checkpoint.
 func (a *Activities) Drain() { a.endIntake(jobtype.ErrDraining) }
 
-// Fence is Drain for a worker whose id another instance has taken. The cause is
-// [jobtype.ErrLeaseLost] and nothing is reported.
+// Fence is Drain after another instance took the id: [jobtype.ErrLeaseLost], and nothing is reported.
 func (a *Activities) Fence() { a.endIntake(jobtype.ErrLeaseLost) }
 
-// Abandon gives up the delivery of outcomes; the next process delivers those in the outbox. It
-// also lets activities of zombies return. It is for the very end of a worker's life.
+// Abandon gives up deliveries at the very end: the next process delivers those in the outbox.
 func (a *Activities) Abandon() { a.endLife(errAbandoned) }
 
 var errAbandoned = errors.New("the worker has ended")
@@ -141,8 +133,7 @@ type Running struct {
 	StartedAt time.Time
 	// Detection is true for a detection; JobID is its name then.
 	Detection bool
-	// Orphaned means that the server ended the activity while it was away, and the run has not
-	// adopted the attempt yet.
+	// Orphaned: the server ended the activity while it was away, and the run has not adopted the attempt yet.
 	Orphaned bool
 	// Ending means that the handler's context was canceled.
 	Ending bool
@@ -150,8 +141,7 @@ type Running struct {
 	Zombie bool
 	// Reporting means that the handler has ended and the outcome is undelivered.
 	Reporting bool
-	// Percent (negative if unknown), Stage and Message are the handler's last report; ReportedAt
-	// is its last sign of life.
+	// The handler's last report (Percent negative if unknown); ReportedAt is its last sign of life.
 	Percent        float64
 	Stage, Message string
 	ReportedAt     time.Time

@@ -15,8 +15,7 @@ import (
 // keptOutcomes bounds the stored outcomes sent by signal. An adoption may cross them in transit.
 const keptOutcomes = 16
 
-// attemptKey identifies an attempt across all runs. The fence distinguishes attempts of two
-// workflow runs with one id.
+// attemptKey: the fence distinguishes attempts of two workflow runs with one id.
 type attemptKey struct {
 	group, job string
 	attempt    int
@@ -32,10 +31,8 @@ type sentOutcome struct {
 	outcome contract.ExecuteState
 }
 
-// adopt attaches a new activity to an attempt that still runs in this process, see
-// [contract.ExecuteInput.Adopt], and returns at once. From then on the handler's goroutine beats
-// and reports through the new activity. An attempt that has ended reports its outcome again. A
-// repeat is harmless: the newest activity counts.
+// adopt attaches a new activity to a running attempt, see [contract.ExecuteInput.Adopt]. From then on the attempt
+// beats and reports through it. An ended attempt reports its outcome again. The newest activity counts.
 func (a *Activities) adopt(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
 	info, key := activity.GetInfo(ctx), keyOf(workflowOf(ctx, in), in.Job)
 	next := lease{token: info.TaskToken, timeout: info.HeartbeatTimeout, since: time.Now()}
@@ -64,8 +61,7 @@ func (a *Activities) notRunning(key attemptKey) error {
 	return FailureOf(state)
 }
 
-// find returns the attempt if it runs or reports, and still has the job: an attempt that lost
-// its job cannot be adopted.
+// An attempt that lost its job cannot be adopted.
 func (a *Activities) find(key attemptKey) *attempt {
 	a.mu.Lock()
 	defer a.mu.Unlock()

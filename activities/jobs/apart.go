@@ -9,17 +9,15 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// pageApart collects plain proposals. They go to a page. The group gets the name of the page and the
-// classes of its jobs.
+// pageApart collects plain proposals for a page. The group gets the page's name and the classes of its jobs.
 type pageApart struct {
 	list  []jobtype.Proposal
 	bytes int
-	// sent: this sink has sent a page before.
-	sent bool
+	sent  bool
 }
 
-// goesApart reports whether a proposal goes to a page. Small groups have none: the first page of a
-// detection always goes to the group itself, and as many proposals with keys as are open at once, up to maxKeyedBytes.
+// goesApart reports whether a proposal goes to a page. The first page of a detection, and proposals with keys up to
+// maxKeyedBytes, go to the group itself.
 func (s *sink) goesApart(p jobtype.Proposal) bool {
 	if s.result.Pages == 0 || s.in.Inline || s.batchBy != nil || s.in.Input.DryRun {
 		return false
@@ -41,7 +39,6 @@ func (s *sink) addApart(ctx context.Context, proposal jobtype.Proposal, size int
 	s.apart.list, s.apart.bytes = append(s.apart.list, proposal), s.apart.bytes+size
 }
 
-// sendApart stores the proposals and sends the description of their page to the group.
 func (s *sink) sendApart(ctx context.Context) {
 	list := s.apart.list
 	page := backlog.Describe(list)

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// lateError is a cause that handlers treat as [jobtype.ErrDeadline]. Its text names the exceeded
-// limit, which is not execution_timeout.
+// lateError counts as [jobtype.ErrDeadline]. Its text names the exceeded limit.
 type lateError struct{ text string }
 
 // Error implements error.
@@ -32,14 +31,12 @@ var (
 	errDetection error = &lateError{"the detection is over its detection_timeout"}
 )
 
-// Bounds of a reported panic: together they fit into a failure's message, which would otherwise
-// lose its middle.
+// Bounds of a reported panic: a failure's message would otherwise lose its middle.
 const (
 	maxPanicBytes = 300
 	maxStackBytes = 650
 )
 
-// attempt is one running handler, in a goroutine of its own.
 type attempt struct {
 	activities *Activities
 	what       Running
@@ -53,16 +50,13 @@ type attempt struct {
 	release  context.CancelFunc
 	progress *progress
 
-	// ended is closed when the handler has returned; err is its result. cause is the reason for
-	// the cancellation of its context before, or nil.
 	ended             chan struct{}
 	err, cause        error
 	zombie, reporting atomic.Bool
 }
 
-// newAttempt prepares an attempt of at most timeout (0 means the activity's timeout). The
-// handler's context does not derive from the SDK's, which is canceled for reasons that must not
-// end a job; see the package comment.
+// newAttempt prepares an attempt of at most timeout (0 means the activity's). The handler's context does not derive
+// from the SDK's, which is canceled for reasons that must not end a job; see the package comment.
 func (a *Activities) newAttempt(ctx context.Context, what Running, timeout time.Duration) *attempt {
 	info := activity.GetInfo(ctx)
 	what.StartedAt = time.Now()
@@ -98,8 +92,7 @@ func (r *attempt) start(work func(ctx context.Context) error) {
 	}()
 }
 
-// supervise returns when the attempt can be answered. The result is true if the handler has
-// ended; false if it ignores its timeout, or if the worker's life has ended.
+// supervise returns true if the handler has ended; false if it ignores its timeout, or the worker's life has ended.
 func (r *attempt) supervise(sdk context.Context) (ended bool) {
 	first, _ := r.limits.exceeded(r.progress, time.Now())
 	stale := newStopped(first)
@@ -140,15 +133,11 @@ func (r *attempt) supervise(sdk context.Context) (ended bool) {
 	}
 }
 
-// limits end an attempt whose handler makes no progress; 0 means no limit.
 type limits struct {
-	// progress bounds the time without a change of progress, quiet the time without a sign of
-	// life.
 	progress, quiet time.Duration
 }
 
-// exceeded returns the exceeded limit as a cause, or the time until one may be exceeded; 0 means
-// never.
+// exceeded returns the exceeded limit as a cause, or the time until one may be exceeded; 0 means never.
 func (l limits) exceeded(p *progress, now time.Time) (left time.Duration, cause error) {
 	_, reported, changed := p.snapshot()
 	for _, limit := range []struct {

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Heartbeat intervals. A third of the timeout survives two lost beats; 5 s shows cancel and
-// progress soon enough for people, 1 s is for interactive job types.
+// A third of the timeout survives two lost beats; 5 s shows cancel and progress soon enough for people.
 const (
 	maxBeatInterval    = 5 * time.Second
 	interactiveBeat    = time.Second
@@ -21,8 +20,7 @@ const (
 	beatTimeoutDivisor = 3
 )
 
-// beatInterval returns the interval between beats. Without a heartbeat timeout, beats still
-// carry progress to the server and cancellation back.
+// Without a heartbeat timeout, beats still carry progress to the server and cancellation back.
 func beatInterval(timeout time.Duration, interactive bool) time.Duration {
 	interval := maxBeatInterval
 	if interactive {
@@ -34,8 +32,7 @@ func beatInterval(timeout time.Duration, interactive bool) time.Duration {
 	return max(interval, minBeatInterval)
 }
 
-// beater sends the heartbeats of one attempt until its outcome is delivered. It has its own
-// goroutine, so that a slow server does not delay the handler.
+// beater sends the heartbeats of one attempt in its own goroutine, so that a slow server does not delay the handler.
 type beater struct {
 	server      Server
 	hold        *hold
@@ -43,26 +40,21 @@ type beater struct {
 	interactive bool
 	// stall is the longest silence of the handler; 0 means that the process beats for it.
 	stall time.Duration
-	// grace is the time for which the handler continues after the server has ended the activity,
-	// see [contract.ExecuteInput.OrphanGrace].
+	// grace is [contract.ExecuteInput.OrphanGrace].
 	grace time.Duration
-	// stopAfter is the longest time without a recorded beat before the handler is stopped; 0
-	// means no limit.
+	// stopAfter is the longest time without a recorded beat before the handler is stopped.
 	stopAfter time.Duration
 	// ended is closed when the handler has ended: from then on the process beats.
 	ended   <-chan struct{}
 	stop    func(cause error)
 	stalled func()
 
-	// last is the sending time of the last recorded beat; told means that this beat reported the
-	// stall.
-	last time.Time
-	told bool
-	// stopTimer stops the handler after stopAfter; nil without such a limit.
+	// last is the sending time of the last recorded beat; told means that this beat reported the stall.
+	last      time.Time
+	told      bool
 	stopTimer *time.Timer
 }
 
-// run beats until ctx ends or the lease is lost.
 func (b *beater) run(ctx context.Context) {
 	first, _ := b.hold.current()
 	b.last = time.Now()
@@ -83,8 +75,7 @@ func (b *beater) run(ctx context.Context) {
 	}
 }
 
-// round beats once, unless the handler stalls, and returns the wait for the next round. more is
-// false after the lease is lost.
+// round beats once, unless the handler stalls. more is false after the lease is lost.
 func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	held, adopted := b.hold.current()
 	if held.since.After(b.last) {
@@ -93,16 +84,14 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	}
 	silent := b.silent(time.Now())
 	if silent && b.told {
-		// The server takes the job away one heartbeat timeout after the last beat. It does not
-		// report this, so the beater ends the handler itself.
+		// The server takes the job away one heartbeat timeout after the last beat, without a report.
 		if held.timeout > 0 && time.Since(b.last) > held.timeout+silenceMargin {
 			b.stop(jobtype.ErrLeaseLost)
 			return 0, false
 		}
 		return b.interval(held), true
 	}
-	// The last beat reports the stall: otherwise the group would treat the worker as lost, and
-	// people would search there.
+	// The last beat reports the stall: otherwise the group would treat the worker as lost.
 	sent := time.Now()
 	switch err := b.beat(ctx, held, silent); {
 	case err == nil:
@@ -120,16 +109,13 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 		b.confirmed(held)
 		return b.interval(held), true
 	}
-	// The server is away or busy, and whether it still counts this attempt is unknown. So the
-	// handler continues, and its end is reported later. A server that is down has given the job
-	// to no other worker.
+	// The server is away or busy. A server that is down has given the job to no other worker, so the handler continues.
 	return min(b.interval(held), retryBeat), true
 }
 
-// orphaned handles a beat whose activity the server no longer has. If the heartbeat timeout was
-// over before this beat, the server probably timed the activity out while it was away. The run
-// will then adopt the attempt. Until then the handler continues, for grace at most. Otherwise
-// the activity was ended, and the handler ends at once.
+// orphaned handles a beat whose activity the server no longer has. If the heartbeat timeout was over, the server
+// probably timed the activity out while away, and the run will adopt the attempt: the handler continues for grace.
+// Otherwise it ends at once.
 func (b *beater) orphaned(ctx context.Context, held lease, adopted <-chan struct{}) (wait time.Duration, more bool) {
 	timedOut := held.timeout > 0 && time.Since(b.last)+silenceMargin >= held.timeout
 	select {
@@ -146,8 +132,7 @@ func (b *beater) orphaned(ctx context.Context, held lease, adopted <-chan struct
 	return 0, false
 }
 
-// startStopTimer starts the timer that stops the handler after stopAfter without a recorded
-// beat. It is a separate timer, because a beat may hang for seconds on a cut connection.
+// A beat may hang for seconds on a cut connection, so this is a separate timer.
 func (b *beater) startStopTimer(held lease) (stop func()) {
 	if b.stopAfter <= 0 {
 		return func() {}
@@ -163,8 +148,6 @@ func (b *beater) confirmed(held lease) {
 	}
 }
 
-// stopDelay returns stopAfter, or less if the activity's heartbeat timeout is shorter than that
-// of the policy.
 func (b *beater) stopDelay(held lease) time.Duration {
 	if held.timeout <= 0 {
 		return b.stopAfter
@@ -178,8 +161,7 @@ func (b *beater) stopDelay(held lease) time.Duration {
 
 func (b *beater) interval(held lease) time.Duration { return beatInterval(held.timeout, b.interactive) }
 
-// untilNext returns one interval, or the time until the handler stalls: the beat that reports
-// the stall is due at that moment, so that the job is taken away one heartbeat timeout later.
+// The beat that reports a stall is due at the moment of the stall.
 func (b *beater) untilNext(interval time.Duration, now time.Time) time.Duration {
 	if b.stall <= 0 {
 		return interval
@@ -218,8 +200,7 @@ func (b *beater) silent(now time.Time) bool {
 	return now.Sub(reported) >= b.stall
 }
 
-// start runs the beater until stop is called, which waits for its end. The SDK's own
-// cancellation of ctx does not stop it.
+// start runs the beater until stop, which waits for its end. The SDK's cancellation of ctx does not stop it.
 func (b *beater) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

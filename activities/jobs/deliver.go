@@ -10,15 +10,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Pauses of delivery. A pause is at most a second. When a server comes back, the heartbeat timer
-// of a job may fire, and the outcome must arrive within the group's grace (docs/adr/0004).
+// A pause is at most a second: when a server comes back, the outcome must arrive within the group's grace (docs/adr/0004).
 const (
 	firstDeliveryWait = 50 * time.Millisecond
 	maxDeliveryWait   = time.Second
 	deliveryTimeout   = 10 * time.Second
 )
 
-// delivery is one outcome in transit, and an entry of the outbox.
 type delivery struct {
 	Token      []byte                   `json:"token"`
 	WorkflowID string                   `json:"workflow_id"`
@@ -27,9 +25,8 @@ type delivery struct {
 	bySignal bool
 }
 
-// deliver reports an outcome until the server or the group has accepted it, the run is gone, or
-// the worker's life has ended. The outcome goes to the outbox if the first try is refused or not
-// answered soon. bySignal reports whether the group received it.
+// deliver reports an outcome until it is accepted, the run is gone, or the worker's life has ended. A slow or refused
+// first try puts it into the outbox. bySignal reports whether the group received it.
 func (a *Activities) deliver(d delivery) (bySignal bool) {
 	wait, kept := firstDeliveryWait, a.keepUnlessTaken(d)
 	for {
@@ -45,7 +42,6 @@ func (a *Activities) deliver(d delivery) (bySignal bool) {
 	}
 }
 
-// pause waits, doubles the wait up to maxDeliveryWait, and reports whether ctx is still active.
 func pause(ctx context.Context, wait *time.Duration) bool {
 	timer := time.NewTimer(*wait)
 	defer timer.Stop()
@@ -58,15 +54,13 @@ func pause(ctx context.Context, wait *time.Duration) bool {
 	}
 }
 
-// attemptDelivery returns nil when nothing is left to do.
 func (a *Activities) attemptDelivery(d *delivery) error {
 	ctx, cancel := context.WithTimeout(a.life, deliveryTimeout)
 	defer cancel()
 	return d.send(ctx, a.options.Server, a.options.Logger)
 }
 
-// send completes the activity or, if the server no longer has it, signals the run. It returns
-// nil when nothing is left to do.
+// send completes the activity or, if the server no longer has it, signals the run.
 func (d *delivery) send(ctx context.Context, server Server, logger *slog.Logger) error {
 	if !d.bySignal {
 		done, err := d.complete(ctx, server, logger)
@@ -90,8 +84,7 @@ func (d *delivery) complete(ctx context.Context, server Server, logger *slog.Log
 	}
 	var rejected *RejectedError
 	if errors.As(err, &rejected) && d.Outcome.Outcome.Failure == "" {
-		// Bounds were checked before, so this is a limit of a foreign server. A short failure is
-		// more useful to the operator than a lost job.
+		// This is a limit of a foreign server. A short failure is more useful than a lost job.
 		d.Outcome.Outcome = refusedResult(d.Outcome.Outcome, rejected)
 		err = server.Complete(ctx, d.Token, d.Outcome.Outcome, FailureOf(d.Outcome.Outcome))
 	}
@@ -115,8 +108,7 @@ func (d *delivery) giveUpIfRejected(logger *slog.Logger, err error) error {
 	return nil
 }
 
-// DeliverOutbox delivers the outcomes of earlier processes. Call it before the worker polls. It
-// returns at once; done is closed when everything is delivered or the worker's life ends.
+// DeliverOutbox delivers the outcomes of earlier processes. Call it before the worker polls. It returns at once.
 func (a *Activities) DeliverOutbox() (done <-chan struct{}, err error) {
 	finished := make(chan struct{})
 	if a.options.Outbox == nil {

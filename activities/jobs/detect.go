@@ -13,10 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Detect runs one detection and sends its proposals, page by page, to its group. A repeat with
-// the same attempt number sends the same pages under the same update ids, and the group answers
-// as before. Like Execute it reports its result itself. A result that the server no longer
-// accepts is dropped: the group detects again.
+// Detect runs one detection and sends its proposals, page by page, to its group. A repeat sends the same pages under
+// the same update ids. A result that the server no longer accepts is dropped: the group detects again.
 func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
 	what := Running{
 		JobID: fmt.Sprintf("detect-%d", in.Attempt), GroupID: in.WorkflowID, JobType: in.Input.JobType,
@@ -80,7 +78,6 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 	return r.detected(out), r.detectionFailure()
 }
 
-// readTemplate prepares the template of batches, which `validate` has checked.
 func (s *sink) readTemplate() *refusal {
 	parsed, err := batch.Parse(s.in.BatchBy)
 	if err != nil {
@@ -122,7 +119,6 @@ func detectionError(kind contract.FailureKind, message string) error {
 		temporal.ApplicationErrorOptions{NonRetryable: true})
 }
 
-// report repeats until the server has accepted the result or no longer needs it.
 func (a *Activities) report(r *attempt, result contract.DetectActivityResult, failure error) {
 	wait := firstDeliveryWait
 	lease, _ := r.hold.current()

@@ -15,10 +15,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Execute runs one attempt of a job. It reports the outcome itself and then returns
-// [activity.ErrResultPending]; its declared result is the type for workflows. It returns only
-// when the handler has ended and the server, or the group, has accepted the outcome. With
-// in.Adopt it returns at once, see adopt.
+// Execute runs one attempt, reports the outcome itself and then returns [activity.ErrResultPending]. It returns only
+// when the handler has ended and the outcome is accepted. With in.Adopt it returns at once, see adopt.
 func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
 	if in.Adopt {
 		return a.adopt(ctx, in)
@@ -168,8 +166,7 @@ func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	return job, nil
 }
 
-// checkpointOf returns the checkpoint of this activity's previous attempt, which exists after a
-// retry by the server, or else the group's.
+// A previous attempt of this activity exists after a retry by the server.
 func checkpointOf(ctx context.Context, in contract.ExecuteInput) json.RawMessage {
 	var last contract.Heartbeat
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) == nil && len(last.Checkpoint) > 0 {

@@ -9,37 +9,31 @@ import (
 )
 
 type lease struct {
-	token []byte
-	// timeout is the server's heartbeat timeout; 0 if there is none.
+	token   []byte
 	timeout time.Duration
-	// since is when the worker started the activity.
-	since time.Time
+	since   time.Time
 }
 
-// hold ties an attempt to its lease. The lease changes when the run adopts the attempt after the
-// server has timed the first activity out.
+// hold ties an attempt to its lease, which changes when the run adopts the attempt.
 type hold struct {
 	mu      sync.Mutex
 	lease   lease
 	adopted chan struct{}
 	// outcome is set once: from then on the lease stays.
 	outcome *contract.ExecuteState
-	// orphaned means that the server ended the activity and the run has not adopted the attempt
-	// yet.
+	// orphaned: the server ended the activity and the run has not adopted the attempt yet.
 	orphaned bool
 }
 
 func newHold(first lease) *hold { return &hold{lease: first, adopted: make(chan struct{})} }
 
-// current returns the lease, and a channel that is closed when it is replaced.
 func (h *hold) current() (lease, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lease, h.adopted
 }
 
-// adopt replaces the lease. If the attempt has ended, it returns the outcome instead, and the
-// caller reports it through the new lease.
+// adopt returns the outcome if the attempt has ended; the caller reports it through the new lease.
 func (h *hold) adopt(next lease) (ended *contract.ExecuteState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,7 +46,6 @@ func (h *hold) adopt(next lease) (ended *contract.ExecuteState) {
 	return nil
 }
 
-// seal stores the outcome and returns the lease to report it through.
 func (h *hold) seal(outcome contract.ExecuteState) lease {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// keepAfter is the time after which an undelivered outcome goes to the outbox. A server that
-// hangs does not answer within the request timeout, and the process may be killed meanwhile.
+// A server that hangs does not answer within the request timeout, and the process may be killed meanwhile.
 const keepAfter = time.Second
 
 var errNoAnswer = errors.New("no answer yet")
@@ -17,8 +16,7 @@ type kept struct {
 	delivery   delivery
 	timer      *time.Timer
 	once       sync.Once
-	// forget undoes keep; nil if nothing was stored.
-	forget func()
+	forget     func()
 }
 
 // keepUnlessTaken puts d into the outbox unless it is accepted soon.
@@ -41,8 +39,7 @@ func (k *kept) taken() {
 	}
 }
 
-// store puts d into the outbox and returns a function that removes it. A delivery that is in no
-// outbox is counted.
+// store returns a function that removes d. A delivery that is in no outbox is counted.
 func (a *Activities) store(d delivery, reason error) (remove func()) {
 	log := a.options.Logger.With("job", d.Outcome.JobID, "group", d.WorkflowID)
 	log.Warn("the server did not take an outcome, repeating until it does", "error", reason)
@@ -51,15 +48,13 @@ func (a *Activities) store(d delivery, reason error) (remove func()) {
 		if err == nil {
 			return remove
 		}
-		// This process still delivers the outcome; only a kill now would lose it.
 		log.Error("could not keep an undelivered outcome on disk", "error", err)
 	}
 	a.unkept.Add(1)
 	return func() { a.unkept.Add(-1) }
 }
 
-// Undelivered counts the undelivered outcomes, including those of earlier processes in the
-// outbox.
+// Undelivered counts the undelivered outcomes, including those in the outbox.
 func (a *Activities) Undelivered() int {
 	count := int(a.unkept.Load())
 	if a.options.Outbox != nil {

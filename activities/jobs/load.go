@@ -2,8 +2,8 @@ package jobs
 
 import "github.com/roundsman/roundsman/contract"
 
-// Others counts the running jobs of other groups, and those of them that the handler executes. A
-// handler that ignores its canceled context always counts: its group no longer waits for it.
+// Others counts the running jobs of other groups. A handler that ignores its canceled context always counts: its
+// group no longer waits for it.
 func (a *Activities) Others(group, handler string) (all, ofHandler int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

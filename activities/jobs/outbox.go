@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// Outbox stores undelivered outcomes, one file each, so that they survive the death of the
-// worker while the server is away. It is almost always empty: nothing is written while the
-// server answers.
+// Outbox stores undelivered outcomes, one file each, so that they survive the death of the worker while the server is
+// away. Nothing is written while the server answers.
 type Outbox struct {
 	dir    string
 	logger *slog.Logger
@@ -22,8 +21,7 @@ type Outbox struct {
 
 const outboxSuffix = ".outcome.json"
 
-// OpenOutbox uses dir, creating it if needed. The directory belongs to one worker id; a nil
-// logger discards.
+// OpenOutbox uses dir, which belongs to one worker id; a nil logger discards.
 func OpenOutbox(dir string, logger *slog.Logger) (*Outbox, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -56,15 +54,13 @@ func (o *Outbox) put(d delivery) (remove func(), err error) {
 	return func() { o.drop(d) }, nil
 }
 
-// drop removes d. A remaining file is delivered again at the next start, which changes nothing:
-// a second outcome of an attempt is ignored.
+// A remaining file is delivered again at the next start, which changes nothing.
 func (o *Outbox) drop(d delivery) {
 	if err := os.Remove(o.path(d)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		o.logger.Warn("could not remove a delivered outcome", "file", o.path(d), "error", err)
 	}
 }
 
-// count returns the number of stored outcomes, including unreadable ones.
 func (o *Outbox) count() int {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil {
@@ -79,8 +75,7 @@ func (o *Outbox) count() int {
 	return kept
 }
 
-// load returns the outcomes of earlier processes. An unreadable file is logged and left for the
-// operator.
+// An unreadable file is logged and left for the operator.
 func (o *Outbox) load() ([]delivery, error) {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil {

@@ -13,15 +13,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of a failure's texts. For every failed attempt they are stored in the group's history,
-// in the failed activity and in the group's state.
+// Failures are stored in the group's history, in the failed activity and in the group's state.
 const (
 	maxFailureMessage = 1 << 10
 	maxFailureOutput  = jobtype.MaxOutputBytes
 )
 
-// conclude returns the outcome of the attempt. report is false if the attempt lost its job
-// before it finished: nothing must be reported then.
+// conclude returns the outcome. report is false if the attempt lost its job before it finished.
 func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
 	state = r.state()
 	if !ended {
@@ -63,7 +61,6 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 	return state, true
 }
 
-// failureKind distinguishes the errors by which handlers pass their work to another process.
 func failureKind(err error) contract.FailureKind {
 	switch {
 	case errors.Is(err, jobtype.ErrAtCapacity):
@@ -105,8 +102,7 @@ func (r *attempt) state() contract.ExecuteState {
 	})
 }
 
-// succeed adds the handler's result, within its bounds. A result that cannot be sent is a
-// permanent failure: the next attempt would repeat the work and return it again.
+// A result that cannot be sent is a permanent failure: the next attempt would return it again.
 func succeed(state contract.ExecuteState, result jobtype.Result) contract.ExecuteState {
 	state.Checkpoint, state.Done = nil, 0
 	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
@@ -119,7 +115,6 @@ func succeed(state contract.ExecuteState, result jobtype.Result) contract.Execut
 	return state
 }
 
-// checkResult refuses a result that cannot be sent. Its output was cut already.
 func checkResult(result jobtype.Result) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
@@ -131,9 +126,8 @@ func checkResult(result jobtype.Result) error {
 	return nil
 }
 
-// FailureOf returns the activity's error for a failed state, nil for a success. The server never
-// retries it, because it would offer the job to the same queue again; the run decides. An error
-// that is not about the work is benign.
+// FailureOf returns the activity's error for a failed state. The server never retries it, because it would offer the
+// job to the same queue again; the run decides.
 func FailureOf(state contract.ExecuteState) error {
 	category := temporal.ApplicationErrorCategoryUnspecified
 	switch state.Failure { //nolint:exhaustive // the others are about the work

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// mergeParams overlays the job type's params by the proposal's, key by key: a key of the overlay
-// replaces the whole value; objects are not merged deeper.
+// mergeParams replaces whole values; objects are not merged deeper.
 func mergeParams(base, overlay json.RawMessage) (json.RawMessage, error) {
 	if len(overlay) == 0 {
 		return base, nil
@@ -30,7 +29,6 @@ func mergeParams(base, overlay json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(merged)
 }
 
-// completeItems gives every item of a batch its params and labels, which are sent only once.
 func completeItems(job jobtype.Job) ([]jobtype.BatchItem, error) {
 	if len(job.Batch) == 0 {
 		return nil, nil

@@ -20,13 +20,10 @@ const (
 	maxMessageBytes = 500
 )
 
-// progress implements [jobtype.Progress]: it stores the last report for the next beat, and the
-// time of the handler's last sign of life.
+// progress implements [jobtype.Progress]: it stores the last report for the next beat.
 type progress struct {
-	mu   sync.Mutex
-	beat contract.Heartbeat
-	// reported is the last sign of life; changed is the last report that differed from the
-	// previous one.
+	mu                sync.Mutex
+	beat              contract.Heartbeat
 	reported, changed time.Time
 
 	// log receives the handler's output; nil for a detection.
@@ -109,7 +106,6 @@ func (p *progress) Checkpoint(v any) error {
 	return nil
 }
 
-// alive records a sign of life; the caller holds the lock.
 func (p *progress) alive() time.Time {
 	now := time.Now()
 	p.reported, p.beat.At = now, now.UTC()
@@ -122,7 +118,6 @@ func (p *progress) snapshot() (beat contract.Heartbeat, reported, changed time.T
 	return p.beat, p.reported, p.changed
 }
 
-// head returns the first limit bytes of text, as valid UTF-8.
 func head(text string, limit int) string {
 	if len(text) > limit {
 		text = text[:limit]
@@ -130,7 +125,6 @@ func head(text string, limit int) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// tail returns the last limit bytes of text, as valid UTF-8.
 func tail(text string, limit int) string {
 	if len(text) > limit {
 		text = text[len(text)-limit:]

@@ -12,11 +12,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// This file has the rules of this package for an attempt that runs in another process: a gateway
-// starts the activity, and reports the messages of a remote worker.
+// An attempt in another process: a gateway starts the activity, and reports the messages of a remote worker.
 
-// Merged returns the job for its handler: the params of the job type and the proposal are
-// merged, for each item of a batch as well. The caller sets WorkerID, Deadline and Checkpoint.
+// Merged returns the job for its handler, with merged params. The caller sets WorkerID, Deadline and Checkpoint.
 func Merged(in contract.ExecuteInput) (jobtype.Job, error) {
 	job := in.Job
 	params, err := mergeParams(job.Params, in.ProposalParams)
@@ -44,14 +42,12 @@ func BeatOf(worker string, percent float64, stage, message string, checkpoint js
 	return beat, nil
 }
 
-// Succeeded returns the end of a successful attempt: with its result, if within bounds, else as
-// a permanent failure.
+// Succeeded returns the end of a successful attempt; a result out of bounds is a permanent failure.
 func Succeeded(state contract.ExecuteState, result jobtype.Result) contract.ExecuteState {
 	return succeed(state, result)
 }
 
-// CheckResult refuses a result that [Succeeded] would turn into a failure: a remote worker can
-// still send a smaller one.
+// CheckResult refuses a result that [Succeeded] would turn into a failure, so that the worker can send a smaller one.
 func CheckResult(result jobtype.Result) error {
 	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
 	return checkResult(result)
@@ -64,9 +60,8 @@ func Failed(state contract.ExecuteState, kind contract.FailureKind, message, out
 	return state
 }
 
-// Deliver reports an outcome once. If the server no longer has the activity, the run gets a
-// signal: late is true then, and the outcome counts if the run still waits for it. An error may
-// be retried.
+// Deliver reports an outcome once. late means that the server no longer has the activity and the run got a signal. An
+// error may be retried.
 func Deliver(ctx context.Context, server Server, logger *slog.Logger, token []byte, workflowID string, outcome contract.JobOutcomeInput) (late bool, err error) {
 	d := delivery{Token: token, WorkflowID: workflowID, Outcome: outcome}
 	err = d.send(ctx, server, logger)
@@ -80,9 +75,8 @@ type Sent struct {
 	Full bool `json:"full,omitempty"`
 }
 
-// SendPages sends proposals as the next pages of a detection, after those of before, and returns
-// the new counts. A repeat with the same arguments sends the same pages, and the group answers
-// as before. faults are about single proposals, which are counted as invalid and omitted.
+// SendPages sends proposals as the next pages after those of before, and returns the new counts. A repeat sends the
+// same pages. faults are about single proposals, counted as invalid.
 func SendPages(ctx context.Context, pages Pages, in contract.DetectActivityInput, before Sent, proposals []jobtype.Proposal) (after Sent, faults, err error) {
 	in.KeyedInGroup = 0 // This call does not know the keys of the calls before. The group does, if it has them.
 	out := newSink(pages, in, func() {})

@@ -12,12 +12,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxCommonBytes bounds the stored params, settings and cluster blocks of job types. The least
-// recently used one is dropped first.
+// maxCommonBytes bounds the stored parts. The least recently used one is dropped first.
 const maxCommonBytes = 8 << 20
 
-// Commons stores the common parts of the jobs of runs. A common part is identified by its
-// content, so the next run of a job type finds it. Commons is safe for concurrent use.
+// Commons stores the common parts of jobs by content, so the next run of a job type finds them. It is safe for concurrent use.
 type Commons struct {
 	runs Runs
 
@@ -26,8 +24,7 @@ type Commons struct {
 	bytes int
 }
 
-// commonGrace is the wait for a job with the missing common part, sent in the same moment,
-// before the run is queried.
+// commonGrace is the wait for a job that was sent in the same moment with the common part, before the run is queried.
 const commonGrace = 25 * time.Millisecond
 
 type keptCommon struct {
@@ -38,8 +35,7 @@ type keptCommon struct {
 // NewCommons returns an empty store. It queries runs for missing parts; with nil it never does.
 func NewCommons(runs Runs) *Commons { return &Commons{runs: runs} }
 
-// Take stores the common part of the job, or adds the stored one. It returns false if a part is
-// missing: [Commons.Fetch] gets it.
+// Take stores or adds the common part of the job. It returns false if a part is missing: [Commons.Fetch] gets it.
 func (c *Commons) Take(in contract.ExecuteInput) (contract.ExecuteInput, bool) {
 	in, complete := c.common(in)
 	return in, complete && in.Ref == nil
@@ -57,8 +53,7 @@ func (c *Commons) common(in contract.ExecuteInput) (contract.ExecuteInput, bool)
 	return with(in, common), known
 }
 
-// Fetch gets the missing parts, repeatedly until ctx ends: the control plane and the server may be
-// away. alive is called before each attempt.
+// Fetch gets the missing parts, repeatedly until ctx ends. alive is called before each attempt.
 func (c *Commons) Fetch(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
 	in, complete := c.common(in)
 	if !complete {
@@ -73,7 +68,6 @@ func (c *Commons) Fetch(ctx context.Context, workflowID string, in contract.Exec
 	return c.propose(ctx, workflowID, in, alive)
 }
 
-// propose reads the proposal of a job from its page.
 func (c *Commons) propose(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
 	if c.runs == nil {
 		return in, errors.New("the job's proposal is in a page, which cannot be read")
@@ -90,7 +84,6 @@ func (c *Commons) propose(ctx context.Context, workflowID string, in contract.Ex
 	}
 }
 
-// fetch queries the run for the common part.
 func (c *Commons) fetch(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
 	if c.runs == nil {
 		return in, errors.New("the job lacks the common settings of its run, and they cannot be queried")

@@ -14,11 +14,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Server is the Temporal server for a running job. Errors are [jobtype.ErrCanceled],
-// [jobtype.ErrLeaseLost], [jobtype.ErrDraining], a [*RejectedError], or transient.
+// Server is the Temporal server for a running job. Errors are [jobtype.ErrCanceled], [jobtype.ErrLeaseLost],
+// [jobtype.ErrDraining], a [*RejectedError], or transient.
 type Server interface {
-	// Beat records a heartbeat. ErrCanceled means that it was recorded and the job is to be
-	// canceled. ErrLeaseLost means that the server no longer has the attempt.
+	// Beat records a heartbeat. ErrLeaseLost means that the server no longer has the attempt.
 	Beat(ctx context.Context, token []byte, beat contract.Heartbeat) error
 	// Complete reports the result, or failure if it is not nil. ErrLeaseLost as in Beat.
 	Complete(ctx context.Context, token []byte, result any, failure error) error
@@ -26,8 +25,7 @@ type Server interface {
 	SignalOutcome(ctx context.Context, workflowID string, outcome contract.JobOutcomeInput) error
 }
 
-// Pages sends the pages of a detection. Errors are [jobtype.ErrLeaseLost] if the group is gone,
-// a [*RejectedError] if it refused, or transient.
+// Pages sends pages. Errors are [jobtype.ErrLeaseLost] if the group is gone, a [*RejectedError] if it refused, or transient.
 type Pages interface {
 	SendPage(ctx context.Context, workflowID, runID, updateID string, page contract.DetectPageInput) (contract.DetectPageResult, error)
 	// PutPage stores proposals apart from the group and returns the name of the page.
@@ -71,8 +69,7 @@ func (s *ClientServer) Complete(ctx context.Context, token []byte, result any, f
 	return classify(s.client.CompleteActivity(ctx, token, result, failure))
 }
 
-// SignalOutcome implements [Server]. The run id stays empty, so that the signal reaches the
-// group's current run after a continue-as-new.
+// SignalOutcome implements [Server]. Without a run id the signal reaches the current run after a continue-as-new.
 func (s *ClientServer) SignalOutcome(ctx context.Context, workflowID string, outcome contract.JobOutcomeInput) error {
 	return classify(s.client.SignalWorkflow(ctx, workflowID, "", contract.SignalJobOutcome, outcome))
 }
@@ -122,7 +119,6 @@ func (s *ClientServer) Common(ctx context.Context, workflowID, id string) (contr
 	return common, classify(err)
 }
 
-// classify maps the SDK's errors to those of [Server].
 func classify(err error) error {
 	var (
 		canceled *temporal.CanceledError
@@ -133,8 +129,7 @@ func classify(err error) error {
 	)
 	switch {
 	case err == nil, errors.Is(err, activity.ErrActivityPaused):
-		// A pause only delays retries of the server, which are not used; the running attempt
-		// continues.
+		// A pause only delays retries of the server, which are not used.
 		return nil
 	case errors.As(err, &canceled):
 		return jobtype.ErrCanceled

@@ -13,13 +13,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of the keys kept for dropping duplicates, which are never sent: a group accepts 2,000
-// pages at most.
+// Bounds of the keys kept for dropping duplicates, which are never sent.
 const (
 	// maxSeen is above the keys that a group accepts.
 	maxSeen = jobtype.MaxJobsLimit + jobtype.MaxKeyedJobs
-	// maxRepeats is the number of consecutive duplicates after which the sink is full: a
-	// detector that repeats itself must end.
+	// maxRepeats is the number of consecutive duplicates after which the sink is full: the detector must end.
 	maxRepeats = jobtype.MaxKeyedJobs
 	// maxKeyedBytes bounds the proposals with keys that go to the group itself: a quarter of its 32 MiB.
 	maxKeyedBytes = 8 << 20
@@ -28,23 +26,20 @@ const (
 // maxInvalidMessage bounds one entry of DetectActivityResult.InvalidErrors.
 const maxInvalidMessage = 300
 
-// sink implements [jobtype.ProposalSink]: it checks proposals and sends them in pages, one at a
-// time and in order. So the first of two proposals with one key wins. See docs/adr/0005.
+// sink checks proposals and sends them in pages, one at a time and in order, so the first of two with one key wins.
+// See docs/adr/0005.
 type sink struct {
-	pages Pages
-	in    contract.DetectActivityInput
-	alive func()
-	// batchBy names the batch of each proposal; nil without batches.
+	pages   Pages
+	in      contract.DetectActivityInput
+	alive   func()
 	batchBy *batch.Template
 
-	mu sync.Mutex
-	// apart are proposals for a page of the group.
-	apart pageApart
-	page  []jobtype.Proposal
-	keys  []string
-	bytes int
-	full  bool
-	// seen are digests of the dedupe keys; repeats counts the duplicates since the last new one.
+	mu      sync.Mutex
+	apart   pageApart
+	page    []jobtype.Proposal
+	keys    []string
+	bytes   int
+	full    bool
 	seen    map[[16]byte]struct{}
 	repeats int
 	// keyed counts the proposals with keys that went to the group itself, keyedBytes their bytes.
@@ -131,8 +126,7 @@ func weigh(proposal jobtype.Proposal) (int, error) {
 	return len(encoded), nil
 }
 
-// batchOf names the batch of a proposal. A proposal whose template fails is refused: it would
-// share a job with unrelated proposals, or get none.
+// A proposal whose template fails is refused: it would share a job with unrelated proposals.
 func (s *sink) batchOf(proposal jobtype.Proposal) (string, error) {
 	if s.batchBy == nil {
 		return "", nil
@@ -169,7 +163,6 @@ func (s *sink) refuse(err error) {
 	}
 }
 
-// add sends the page first if the proposal does not fit any more.
 func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, size int) {
 	if s.goesApart(proposal) {
 		s.addApart(ctx, proposal, size)
@@ -192,20 +185,17 @@ func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, s
 	s.bytes += size
 }
 
-// send sends the page and repeats until the group has answered.
 func (s *sink) send(ctx context.Context) {
 	s.deliver(ctx, contract.DetectPageInput{Proposals: s.page, BatchKeys: s.keys})
 	s.page, s.keys, s.bytes = nil, nil, 0
 }
 
-// deliver sends a page and repeats until the group has answered. A group that is gone, or refuses
-// the page, fails the detection.
+// A group that is gone, or refuses the page, fails the detection.
 func (s *sink) deliver(ctx context.Context, page contract.DetectPageInput) {
 	page.Attempt, page.Seq = s.in.Attempt, s.result.Pages
 	updateID := fmt.Sprintf("%s-%d-%d", contract.UpdateDetectPage, page.Attempt, page.Seq)
 	if s.in.RunID != "" {
-		// The run of a reset group receives the updates of the run before, under their ids: the
-		// server would not accept a page under one of those.
+		// The run of a reset group has the update ids of the run before: the server would refuse a page under one of those.
 		updateID += "-" + s.in.RunID
 	}
 	s.repeat(ctx, page.Seq, func(ctx context.Context) error {
@@ -218,7 +208,6 @@ func (s *sink) deliver(ctx context.Context, page contract.DetectPageInput) {
 	s.result.Pages++
 }
 
-// repeat makes a call about a page until it succeeds, is refused, or ctx ends.
 func (s *sink) repeat(ctx context.Context, seq int, call func(ctx context.Context) error) {
 	for wait := firstDeliveryWait; ; {
 		err := timed(ctx, call)

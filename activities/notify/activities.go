@@ -18,12 +18,10 @@ import (
 )
 
 const (
-	// interval is the pause between looks at runs; rarely is the pause between reads of the job
-	// types, whose rules change with an apply.
+	// rarely is the pause between reads of the job types, whose rules change with an apply.
 	interval = 5 * time.Second
 	rarely   = 30 * time.Second
-	// stay is the time after which the watcher returns without news, so that its notifier can
-	// continue as new.
+	// stay is the time after which the watcher returns, so that its notifier can continue as new.
 	stay = 6 * time.Hour
 )
 
@@ -36,8 +34,7 @@ type Source interface {
 
 // Runs reads runs that have ended.
 type Runs interface {
-	// Ended returns the runs that ended since: all of them, or the earliest up to until if there
-	// are too many.
+	// Ended returns the runs that ended since: all, or the earliest up to until if there are too many.
 	Ended(ctx context.Context, since time.Time) (ended []notify.Ended, until time.Time, err error)
 	// LastSuccess returns the end of the last completed run of the job type; zero if unknown.
 	LastSuccess(ctx context.Context, jobType string) (time.Time, error)
@@ -112,12 +109,9 @@ func (a *Activities) infos() []contract.ReceiverInfo {
 	return infos
 }
 
-// WatchEvents is [contract.WatchEventsActivity]. It returns as soon as there is an event to
-// report. It also returns when this control plane has other receivers than the notifier, and
-// when it is canceled.
-//
-// A repeat resumes from the heartbeat of the previous attempt. It waits for a server that does
-// not respond. When the control plane stops it returns an error that is retried.
+// WatchEvents is [contract.WatchEventsActivity]. It returns with an event, when this control plane has other
+// receivers than the notifier, and when it is canceled. A repeat resumes from the heartbeat of the previous attempt.
+// When the control plane stops it returns an error that is retried.
 func (a *Activities) WatchEvents(ctx context.Context, in contract.WatchEventsInput) (contract.WatchEventsResult, error) {
 	w := &watcher{Activities: a, state: stateOf(ctx, in)}
 	w.state.Begin(time.Now().UTC())
@@ -151,7 +145,6 @@ func stopping(ctx context.Context) bool {
 	}
 }
 
-// stateOf returns the state of the previous attempt, or else the input's.
 func stateOf(ctx context.Context, in contract.WatchEventsInput) *notify.State {
 	var state notify.State
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &state) == nil {
@@ -172,19 +165,17 @@ type watcher struct {
 	state  *notify.State
 	rules  notify.Rules
 	looked time.Time
-	// saved is the state without unreturned events.
-	saved atomic.Pointer[json.RawMessage]
+	saved  atomic.Pointer[json.RawMessage]
 }
 
-// save stores a state whose events have all been returned, for the next attempt.
+// save stores a state whose events have all been returned.
 func (w *watcher) save() {
 	if state, err := json.Marshal(w.state); err == nil {
 		w.saved.Store((*json.RawMessage)(&state))
 	}
 }
 
-// beating heartbeats during a look of any length. An interrupted look is repeated from the state
-// saved before it.
+// An interrupted look is repeated from the state saved before it.
 func (w *watcher) beating(ctx context.Context) (stop func()) {
 	w.save()
 	return every(min(beat, w.options.Interval), func() { activity.RecordHeartbeat(ctx, *w.saved.Load()) })
@@ -195,7 +186,6 @@ func (w *watcher) result(notices []contract.Notice, known []contract.ReceiverInf
 	return contract.WatchEventsResult{State: state, Notices: notices, Receivers: known}, err
 }
 
-// look looks once. It reads missing facts again in the next look.
 func (w *watcher) look(ctx context.Context) []contract.Notice {
 	now := time.Now().UTC()
 	due := now.Sub(w.looked) >= min(rarely, 6*w.options.Interval)
@@ -238,7 +228,7 @@ func (w *watcher) look(ctx context.Context) []contract.Notice {
 	})
 }
 
-// missed adds the workers that runs did not reach. An unreadable run is reported like any other.
+// missed adds the workers that runs did not reach.
 func (w *watcher) missed(ctx context.Context, ended []notify.Ended) {
 	for i, run := range ended {
 		if w.state.Seems(run) {
@@ -249,7 +239,6 @@ func (w *watcher) missed(ctx context.Context, ended []notify.Ended) {
 	}
 }
 
-// successes reads the last success of the job types with a rule on not_succeeded_for.
 func (w *watcher) successes(ctx context.Context) {
 	for _, name := range w.rules.Overdue() {
 		if _, known := w.state.Success[name]; known {

@@ -17,10 +17,9 @@ import (
 // maxOutput bounds the output of a command in the control plane's log.
 const maxOutput = 1 << 10
 
-// run starts the command with the body as its input. The command and all its children end at the
-// time limit. Its environment is PATH, HOME and LANG of the control plane, the notification's id
-// and event, and the receiver's own variables. Its output goes only to the log of the control
-// plane.
+// run starts the command with the body as its input. The command and its children end at the time limit. Its
+// environment is PATH, HOME and LANG, the notification's id and event, and the receiver's variables. Its output goes
+// only to the log of the control plane.
 func (a *Activities) run(ctx context.Context, to receiver.Command, n contract.Notification, body []byte) error {
 	output := &tail{}
 	var environ []string
@@ -48,7 +47,6 @@ func (a *Activities) run(ctx context.Context, to receiver.Command, n contract.No
 	return fmt.Errorf("the command ended with %s; its output is in the control plane's log", exit)
 }
 
-// tail keeps the end of its input. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte

@@ -16,8 +16,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// beat is the heartbeat interval of a delivery, so its notifier detects the loss of the control
-// plane within a few seconds.
+// beat detects the loss of the control plane within a few seconds.
 const beat = 3 * time.Second
 
 // permanentError marks a failure that a repeat cannot fix.
@@ -27,8 +26,7 @@ func permanent(format string, args ...any) error {
 	return permanentError{fmt.Errorf(format, args...)}
 }
 
-// Deliver is [contract.DeliverActivity]: one attempt for one receiver. Its result is the outcome
-// of the attempt. A repeat delivers again, under the same id.
+// Deliver is [contract.DeliverActivity]: one attempt for one receiver. A repeat delivers again, under the same id.
 func (a *Activities) Deliver(ctx context.Context, in contract.Delivery) (contract.DeliverResult, error) {
 	to, known := a.options.Receivers[in.Receiver]
 	if !known {

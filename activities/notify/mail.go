@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
-// mailTo sends a plain text mail. A repeat has the same Message-ID, so mail servers and readers
-// recognize it.
+// A repeat has the same Message-ID, so mail servers and readers recognize it.
 func mailTo(ctx context.Context, to receiver.SMTP, n contract.Notification, body []byte) error {
 	message := gomail.NewMsg()
 	if err := message.From(to.From); err != nil {

@@ -31,8 +31,7 @@ const (
 // maxAnswer bounds the part of a response that is read, so that its connection may end in order.
 const maxAnswer = 4 << 10
 
-// post sends the body to a webhook. It connects only to addresses that the receiver's settings
-// allow, whichever address the name resolves to, and follows no redirect.
+// post connects only to addresses that the receiver's settings allow, and follows no redirect.
 func post(ctx context.Context, to receiver.Webhook, n contract.Notification, body []byte) error {
 	request, err := requestFor(ctx, to, n, body)
 	if err != nil {
@@ -108,8 +107,8 @@ func requestFor(ctx context.Context, to receiver.Webhook, n contract.Notificatio
 	return request, nil
 }
 
-// Sign returns the signature of a webhook: version 1 of standardwebhooks.com, HMAC-SHA256 over
-// id, timestamp and body. A secret with the prefix whsec_ is base64; any other is used verbatim.
+// Sign returns version 1 of standardwebhooks.com: HMAC-SHA256 over id, timestamp and body. A secret with the prefix
+// whsec_ is base64; any other is used verbatim.
 func Sign(secret, id, timestamp string, body []byte) string {
 	key := []byte(secret)
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {

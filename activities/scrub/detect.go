@@ -12,21 +12,17 @@ import (
 )
 
 const (
-	// pageSize is the number of proposals in a page.
-	pageSize = 100
-	// lookupSize is the number of files in one lookup transaction.
+	pageSize   = 100
 	lookupSize = 2048
-	// estimatedRate, in bytes per second, is a slow and busy disk. The estimate can only raise a job's time
-	// limit.
+	// estimatedRate, in bytes per second, is a slow disk. The estimate can only raise a job's time limit.
 	estimatedRate = 20 << 20
 )
 
 // Detect implements [jobtype.Handler]. During the walk it proposes files that failed their last verification
-// (critical), were never verified (high) or have changed since (normal). After the walk it proposes the due
-// files, the longest unverified first.
+// (critical), were never verified (high) or have changed since (normal), and then the due files, the longest unverified first.
 //
-// A walk ends when the group is full or most of the time is used. The next walk begins there, so that each part
-// of a large tree has its turn. A dry run always begins at the root and records nothing.
+// The next walk begins where one ended, so that each part of a large tree has its turn. A dry run always begins at
+// the root and records nothing.
 func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	p, err := readParams(in.Params)
 	if err != nil {
@@ -65,7 +61,6 @@ func softEnd(ctx context.Context) time.Time {
 	return deadline.Add(-time.Until(deadline) / 5)
 }
 
-// scan is one detection.
 type scan struct {
 	params   params
 	root     string
@@ -84,7 +79,6 @@ type scan struct {
 	resume  string // the directory where it ended
 }
 
-// errStop ends a walk early, without a fault.
 var errStop = errors.New("the detection has enough")
 
 func (s *scan) run(ctx context.Context) error {
@@ -118,8 +112,7 @@ func (s *scan) run(ctx context.Context) error {
 
 func (s *scan) cursorKey() string { return "cursor/" + s.in.JobType + "/" + s.root }
 
-// visit checks the files of one directory. It ignores the time for the first directory of a walk, so that every
-// detection makes progress.
+// visit ignores the time for the first directory of a walk, so that every detection makes progress.
 func (s *scan) visit(ctx context.Context, directory string, files []found) error {
 	if s.visited > 0 && !s.softEnd.IsZero() && time.Now().After(s.softEnd) {
 		if err := s.emitDue(ctx); err != nil && !errors.Is(err, errStop) {
@@ -142,13 +135,11 @@ func (s *scan) visit(ctx context.Context, directory string, files []found) error
 	return nil
 }
 
-// stopAt notes where the next detection begins.
 func (s *scan) stopAt(directory string) error {
 	s.stopped, s.resume = true, directory
 	return errStop
 }
 
-// judge proposes files of one directory, or keeps them until the end.
 func (s *scan) judge(ctx context.Context, files []found) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -180,7 +171,6 @@ func (s *scan) judge(ctx context.Context, files []found) error {
 	return nil
 }
 
-// emitDue proposes the kept files and flushes the last page.
 func (s *scan) emitDue(ctx context.Context) error {
 	for _, c := range s.due.sorted() {
 		reason := "last verified " + c.verifiedAt.Format(time.DateOnly)
@@ -210,7 +200,7 @@ func (s *scan) propose(ctx context.Context, file found, path string, priority jo
 	return s.emit(ctx, proposal)
 }
 
-// refuse reports an unreadable path as an invalid proposal, which operators see. The walk continues.
+// refuse reports an unreadable path as an invalid proposal. The walk continues.
 func (s *scan) refuse(ctx context.Context, path string, err error) error {
 	full := filepath.Join(s.root, filepath.FromSlash(path))
 	return s.emit(ctx, jobtype.Refused(jobtype.KeyOf(full), fmt.Errorf("cannot be read: %w; exclude it or let the worker read it", err)))
@@ -224,7 +214,6 @@ func (s *scan) emit(ctx context.Context, proposal jobtype.Proposal) error {
 	return s.flush(ctx)
 }
 
-// flush emits the page. The sink reports the proposals that it refuses.
 func (s *scan) flush(ctx context.Context) error {
 	if len(s.page) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// exclusion matches paths below root against globs. A glob without a slash matches a name at any depth. A glob
-// with a slash matches the whole path, where ** stands for any number of directories.
+// exclusion matches globs. One without a slash matches a name at any depth, one with a slash the whole path, where **
+// stands for any number of directories.
 type exclusion struct {
 	names []string
 	paths [][]string

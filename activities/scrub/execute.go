@@ -12,11 +12,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxReads bounds the reads of a file that changes meanwhile. After them the next detection proposes it.
+// maxReads bounds the reads of a file that changes meanwhile.
 const maxReads = 3
 
-// settleFor is the wait after the last write to a file before it is read. A file system stamps writes with the
-// kernel's tick (at most 10 ms), so a write in the tick of the baseline would not change the modification time.
+// settleFor is the wait after the last write: a write in the same kernel tick (at most 10 ms) would not change the
+// modification time.
 const settleFor = 50 * time.Millisecond
 
 // Values of the result's "outcome".
@@ -28,8 +28,7 @@ const (
 	outcomeBusy     = "busy"     // written while it was read, maxReads times
 )
 
-// Execute implements [jobtype.Handler]. It reads one file and compares it with the baseline. Rot is a permanent
-// failure. A file that vanished or is being written is no failure.
+// Execute implements [jobtype.Handler]. Rot is a permanent failure. A file that vanished or is being written is none.
 func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	p, err := readParams(job.Params)
 	if err == nil && p.File == nil {
@@ -57,7 +56,6 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	return v.run(ctx)
 }
 
-// verification is one attempt at one file.
 type verification struct {
 	params          params
 	job             jobtype.Job
@@ -92,8 +90,7 @@ func (v *verification) run(ctx context.Context) (jobtype.Result, error) {
 	return v.result(outcomeBusy, fmt.Sprintf("was written to while it was read, %d times; the next detection tries again", maxReads), nil), nil
 }
 
-// elsewhere refuses a file that another node detected: without `pin`, a job may run on a worker with other
-// disks.
+// Without `pin`, a job may run on a worker with other disks.
 func (v *verification) elsewhere(ctx context.Context) error {
 	seen := v.params.File
 	if seen.DetectedBy == "" || seen.DetectedBy == v.job.WorkerID {
@@ -114,7 +111,7 @@ func gone(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) || errors.Is(err, errNotRegular)
 }
 
-// failure names the file. A missing permission is permanent.
+// A missing permission is permanent.
 func (v *verification) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("verification of %q stopped: %w", v.path, context.Cause(ctx))
@@ -126,7 +123,6 @@ func (v *verification) failure(ctx context.Context, err error) error {
 	return err
 }
 
-// compare decides the verdict and stores it before it is returned.
 func (v *verification) compare(ctx context.Context, read reading) (jobtype.Result, error) {
 	records, err := v.store.lookup(ctx, v.path)
 	if err != nil {
@@ -171,7 +167,6 @@ func (v *verification) result(outcome, text string, read *reading) jobtype.Resul
 	return jobtype.Result{Summary: jobtype.OneLine(filepath.Base(v.path)+" "+text, jobtype.MaxSummaryBytes), Data: data}
 }
 
-// byteCount writes a size for people.
 func byteCount(n int64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d B", n)

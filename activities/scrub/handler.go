@@ -19,14 +19,11 @@ var paramsSchema []byte
 
 // Options are settings of the worker, not of the job type.
 type Options struct {
-	// DataDir holds the baseline file scrub.db. Default: .roundsman in the
-	// working directory.
+	// DataDir holds the baseline file scrub.db. Default: .roundsman in the working directory.
 	DataDir string
-	// Patience is how long an operation waits for a baseline file held by another process. Default 30s. A
-	// holder releases it within a second.
+	// Patience is the wait for a baseline file held by another process. Default 30s.
 	Patience time.Duration
-	// CheckpointBytes is the number of bytes between two checkpoints, unless a second passes first. Default 64
-	// MiB.
+	// CheckpointBytes are the bytes between two checkpoints, unless a second passes first. Default 64 MiB.
 	CheckpointBytes int64
 	// Now is the clock of verifications. Default time.Now.
 	Now func() time.Time
@@ -48,8 +45,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Handler scrubs directory trees. The workers of a process share one, with its open baseline and its commits.
-// Several handlers also work, as several processes do, a little slower.
+// Handler scrubs directory trees. The workers of a process should share one, with its open baseline.
 type Handler struct {
 	options Options
 
@@ -67,8 +63,8 @@ func New(options Options) *Handler {
 	return &Handler{options: options.withDefaults(), stores: map[string]store{}}
 }
 
-// Descriptor implements [jobtype.Handler]. Detection has 10m instead of the built-in 45s, for walks over
-// millions of files. A job has one retry, because a read error may be temporary.
+// Descriptor implements [jobtype.Handler]. Detection has 10m, for walks over millions of files. A job has one retry,
+// because a read error may be temporary.
 func (h *Handler) Descriptor() jobtype.Descriptor {
 	return jobtype.Descriptor{
 		Name:   Name,
@@ -102,7 +98,6 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// store returns the one store of a baseline file.
 func (h *Handler) store(p params) (store, error) {
 	path := p.State
 	if path == "" {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// identity is equal for files without a write in between. Inode detects a file replaced in the middle of a job.
-// It is not part of the baseline, because a restored file has another inode.
+// identity is equal for files without a write in between. The baseline omits Inode: a restored file has another one.
 type identity struct {
 	Size    int64  `json:"size"`
 	MtimeNS int64  `json:"mtime_ns"`

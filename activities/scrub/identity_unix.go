@@ -14,7 +14,6 @@ func inodeOf(info os.FileInfo) uint64 {
 	return 0
 }
 
-// deviceOf identifies the file system.
 func deviceOf(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Dev) //nolint:unconvert // its type differs between systems

@@ -13,26 +13,23 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// How a baseline file is shared. bbolt allows one opener at a time, in this process or another, so the file is
-// open only during use and a little longer.
+// bbolt allows one opener at a time, so the file is open only during use and a little longer.
 const (
 	// lingerFor keeps the file open between the operations of busy workers.
 	lingerFor = 100 * time.Millisecond
-	// holdLimit bounds how long the file stays open while another opener waits. yieldFor is the time that it
-	// then stays closed for the other, whose lock attempts are 50 ms apart.
-	holdLimit = 500 * time.Millisecond
-	yieldFor  = 150 * time.Millisecond
-	// attemptFor is one attempt to lock the file.
+	// holdLimit bounds the use while another opener waits; the file then stays closed for yieldFor. Lock attempts are
+	// 50 ms apart.
+	holdLimit  = 500 * time.Millisecond
+	yieldFor   = 150 * time.Millisecond
 	attemptFor = 250 * time.Millisecond
 	// batchDelay is how long a commit waits for others to share its fsync.
 	batchDelay = 2 * time.Millisecond
 )
 
-// lease opens one database file on demand and shares it. A process that waits for the file writes a note next
-// to it (path + ".wanted"), and the holder closes it for a moment.
+// lease opens one database file on demand. A process that waits for it writes a note (path + ".wanted"), and the
+// holder closes it for a moment.
 type lease struct {
-	path string
-	// patience is how long a use waits for the file.
+	path     string
 	patience time.Duration
 
 	mu       sync.Mutex
@@ -51,7 +48,6 @@ func newLease(path string, patience time.Duration) *lease {
 	return &lease{path: path, patience: patience, changed: make(chan struct{})}
 }
 
-// use runs work with the open database.
 func (l *lease) use(ctx context.Context, work func(*bbolt.DB) error) error {
 	db, err := l.acquire(ctx)
 	if err != nil {
@@ -88,7 +84,6 @@ func (l *lease) acquire(ctx context.Context) (*bbolt.DB, error) {
 	}
 }
 
-// waitForChange also ends after pause, if there is one.
 func waitForChange(ctx context.Context, changed <-chan struct{}, pause time.Duration) error {
 	var over <-chan time.Time
 	if pause > 0 {
@@ -120,7 +115,6 @@ func (l *lease) release() {
 	}
 }
 
-// closeIdle is run by the linger timer.
 func (l *lease) closeIdle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,8 +123,7 @@ func (l *lease) closeIdle() {
 	}
 }
 
-// drainIfWanted refuses new users when another process has waited long enough, and closes the file after the
-// last user.
+// drainIfWanted closes the file after the last user when another process has waited long enough.
 func (l *lease) drainIfWanted() {
 	if l.db == nil {
 		return
@@ -147,7 +140,7 @@ func (l *lease) drainIfWanted() {
 	}
 }
 
-// shut closes the database. A failed close loses nothing, because every commit is on disk.
+// A failed close loses nothing, because every commit is on disk.
 func (l *lease) shut() {
 	_ = l.db.Close()
 	l.db, l.draining = nil, false
@@ -159,7 +152,6 @@ func (l *lease) announce() {
 	l.changed = make(chan struct{})
 }
 
-// close ends this lease's use of the file in order.
 func (l *lease) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +178,6 @@ func (l *lease) open(ctx context.Context) error {
 	return err
 }
 
-// lock waits for the holder of the file, up to patience.
 func (l *lease) lock(ctx context.Context) (*bbolt.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o750); err != nil {
 		return nil, fmt.Errorf("the directory of the baseline: %w", err)

@@ -9,14 +9,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// candidate is a due file.
 type candidate struct {
 	found
 	verifiedAt time.Time
 }
 
-// oldest keeps the candidates that have waited longest, up to the size of a group, so that memory stays bounded
-// for trees of millions of files.
+// oldest keeps the candidates that have waited longest, so that memory stays bounded for millions of files.
 type oldest struct {
 	limit int
 	heap  youngestFirst
@@ -56,7 +54,6 @@ func compare(a, b candidate) int {
 	return strings.Compare(a.path, b.path)
 }
 
-// youngestFirst is a heap.Interface with the youngest candidate on top.
 type youngestFirst []candidate
 
 func (h youngestFirst) Len() int           { return len(h) }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 )
 
-// openBelow opens the file with this path below root.
 func openBelow(root, relative string, _ bool) (*os.File, error) {
 	return os.Open(filepath.Join(root, relative))
 }

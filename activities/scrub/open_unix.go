@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBelow opens the file with this path below root. Unless links are followed, it opens each directory in
-// turn and refuses symbolic links, because a link may have replaced a directory since the walk. Root itself may
-// be a link.
+// openBelow opens the file with this path below root. Unless links are followed, it opens each directory in turn and
+// refuses symbolic links, because a link may have replaced a directory since the walk.
 //
 // O_NONBLOCK: a named pipe in place of a file must not block the open forever.
 func openBelow(root, relative string, followSymlinks bool) (*os.File, error) {

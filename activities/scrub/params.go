@@ -20,7 +20,6 @@ const (
 	minForgetAfter       = jobtype.Duration(24 * time.Hour)
 )
 
-// params are the job type's params, and in a job also the file.
 type params struct {
 	Root           string            `json:"root"`
 	ReverifyAfter  *jobtype.Duration `json:"reverify_after"`
@@ -35,10 +34,8 @@ type params struct {
 	File           *fileParams       `json:"file"`
 }
 
-// fileParams are the facts of the detection about a job's file.
 type fileParams struct {
-	// Path is relative to root, with slashes. PathBase64 replaces it for names that are not UTF-8, which JSON
-	// cannot represent.
+	// Path is relative to root, with slashes. PathBase64 replaces it for names that are not UTF-8.
 	Path       string `json:"path,omitempty"`
 	PathBase64 string `json:"path_base64,omitempty"`
 	// Size, MtimeNS and Inode describe the file at its detection.
@@ -60,7 +57,6 @@ func newFileParams(relative string, seen identity) fileParams {
 	return file
 }
 
-// relative returns the path below root, and refuses a path outside it.
 func (f fileParams) relative() (string, error) {
 	path := f.Path
 	if f.PathBase64 != "" {
@@ -77,7 +73,6 @@ func (f fileParams) relative() (string, error) {
 	return local, nil
 }
 
-// readParams decodes and reports all faults at once.
 func readParams(data json.RawMessage) (params, error) {
 	var parsed params
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -123,8 +118,7 @@ func (p params) forgetAfter() time.Duration {
 
 func (p params) dropCache() bool { return p.DropCache == nil || *p.DropCache }
 
-// root returns the absolute path of the tree. A missing root is an error, so that an unmounted disk does not
-// count as an empty tree.
+// A missing root is an error: an unmounted disk must not count as an empty tree.
 func (p params) root() (string, error) {
 	root, err := filepath.Abs(p.Root)
 	if err != nil {

@@ -15,24 +15,20 @@ import (
 
 const (
 	bufferSize = 1 << 20
-	// checkpointEvery bounds the lost reads of a killed worker on a slow disk. Options.CheckpointBytes does so
-	// on a fast one.
+	// checkpointEvery applies on a slow disk, Options.CheckpointBytes on a fast one.
 	checkpointEvery = time.Second
 )
 
 var (
-	// errChanging: the file was written to during the read.
 	errChanging   = errors.New("the file changed while it was read")
 	errNotRegular = errors.New("no regular file")
 )
 
-// reading is a complete read of an unchanged file.
 type reading struct {
 	identity
 	digest digest
 }
 
-// checkpoint is the state of the hash after Offset bytes of a file of this identity.
 type checkpoint struct {
 	identity
 	Offset int64  `json:"offset"`
@@ -48,7 +44,6 @@ func readCheckpoint(data json.RawMessage) *checkpoint {
 	return &c
 }
 
-// reader is one pass over the file.
 type reader struct {
 	*verification
 	file     *os.File
@@ -60,7 +55,6 @@ type reader struct {
 	savedAt  time.Time
 }
 
-// read hashes the file, from the checkpoint if the file is still the same.
 func (v *verification) read(ctx context.Context) (reading, error) {
 	file, err := v.open()
 	if err != nil {
@@ -94,7 +88,6 @@ func (v *verification) open() (*os.File, error) {
 	return openBelow(v.root, v.relative, v.params.FollowSymlinks)
 }
 
-// settle waits until the last write is so old that a further write would have another time.
 func (r *reader) settle(ctx context.Context) error {
 	age := time.Since(r.identity.mtime())
 	if age < 0 || age >= settleFor {
@@ -110,7 +103,6 @@ func (r *reader) settle(ctx context.Context) error {
 	}
 }
 
-// goOn continues from the checkpoint if its identity is the file's.
 func (r *reader) goOn() error {
 	from := r.resume
 	if from == nil || from.identity != r.identity || from.Offset > r.identity.Size {
@@ -169,7 +161,6 @@ func (r *reader) report() {
 	r.progress.Report(percent, "hash", byteCount(r.offset)+" of "+byteCount(r.identity.Size))
 }
 
-// save writes a checkpoint and drops the read pages.
 func (r *reader) save() error {
 	if r.offset == r.saved {
 		return nil
@@ -197,7 +188,6 @@ func (r *reader) letGo() {
 	}
 }
 
-// finish checks that the read data is one state of the file, and that the path still names it.
 func (r *reader) finish() (reading, error) {
 	r.letGo()
 	info, err := r.file.Stat()

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// digest is a SHA-256.
 type digest [32]byte
 
 func (d digest) String() string { return hex.EncodeToString(d[:]) }
@@ -26,7 +25,6 @@ type record struct {
 	MissingSince time.Time
 }
 
-// describes reports whether the baseline is about a file of this identity.
 func (r record) describes(file identity) bool {
 	return r.Size == file.Size && r.MtimeNS == file.MtimeNS
 }
@@ -36,8 +34,7 @@ const (
 	recordSize    = 1 + len(digest{}) + 6*8
 )
 
-// encode is binary with a fixed size, because a detection reads ten million records of a tree of ten million
-// files.
+// encode is fast: a detection reads ten million records of a tree of ten million files.
 func (r record) encode() []byte {
 	data := make([]byte, 0, recordSize)
 	data = append(data, recordVersion)

@@ -10,8 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The layout of a baseline file: bucket files maps absolute paths to records,
-// bucket meta holds the rest.
+// Bucket files maps absolute paths to records, bucket meta holds the rest.
 var (
 	filesBucket = []byte("files")    //nolint:gochecknoglobals // constant
 	metaBucket  = []byte("meta")     //nolint:gochecknoglobals // constant
@@ -21,8 +20,6 @@ var (
 
 const storeVersion = "1"
 
-// prepare creates the buckets and the baseline's id in a new file, and refuses
-// one of another version.
 func prepare(db *bbolt.DB) error {
 	err := db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket(metaBucket)
@@ -59,10 +56,8 @@ func create(tx *bbolt.Tx) error {
 	return meta.Put(versionKey, []byte(storeVersion))
 }
 
-// store is the baseline of a node.
 type store struct{ lease *lease }
 
-// id identifies the baseline file.
 func (s store) id(ctx context.Context) (string, error) {
 	var id string
 	err := s.lease.use(ctx, func(db *bbolt.DB) error {
@@ -74,7 +69,6 @@ func (s store) id(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// lookup returns the records of paths, nil where there is none.
 func (s store) lookup(ctx context.Context, paths ...string) ([]*record, error) {
 	records := make([]*record, len(paths))
 	err := s.lease.use(ctx, func(db *bbolt.DB) error {
@@ -97,7 +91,7 @@ func (s store) lookup(ctx context.Context, paths ...string) ([]*record, error) {
 	return records, err
 }
 
-// put stores a record, which is on disk when put returns. Jobs that end at the same time share one commit.
+// Jobs that end at the same time share one commit, which is on disk when put returns.
 func (s store) put(ctx context.Context, path string, r record) error {
 	return s.lease.use(ctx, func(db *bbolt.DB) error {
 		return db.Batch(func(tx *bbolt.Tx) error {
@@ -129,14 +123,12 @@ func (s store) recall(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-// kept is a path and its record.
 type kept struct {
 	path string
 	record
 }
 
-// after returns up to limit records below the directory prefix (which ends with a separator) with paths greater
-// than from, in order of path.
+// after returns up to limit records below the directory prefix (with a final separator) after from, in order of path.
 func (s store) after(ctx context.Context, prefix, from string, limit int) ([]kept, error) {
 	var found []kept
 	err := s.lease.use(ctx, func(db *bbolt.DB) error {
@@ -159,14 +151,12 @@ func (s store) after(ctx context.Context, prefix, from string, limit int) ([]kep
 	return found, err
 }
 
-// revision replaces one record by another, or deletes it if the new one is nil.
 type revision struct {
 	kept
 	new *record
 }
 
-// revise applies revisions in one commit. It skips a record that has changed since it was read, because a
-// verification is newer.
+// revise skips a record that has changed since it was read: a verification is newer.
 func (s store) revise(ctx context.Context, revisions []revision) error {
 	if len(revisions) == 0 {
 		return nil

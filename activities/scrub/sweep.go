@@ -11,8 +11,8 @@ import (
 // sweepSize bounds the records that one detection checks. A large baseline takes many detections.
 const sweepSize = 5000
 
-// sweep drops the baselines of files that have been missing for forget_after. A missing file is only marked at
-// first, because all files of an unmounted disk are missing.
+// sweep drops the baselines of files missing for forget_after. At first it only marks them: all files of an unmounted
+// disk are missing.
 func (s *scan) sweep(ctx context.Context) error {
 	key := "sweep/" + s.root
 	from, err := s.store.recall(ctx, key)

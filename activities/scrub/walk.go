@@ -16,8 +16,7 @@ type found struct {
 	identity
 }
 
-// tree walks a directory tree in a fixed order: a directory's files before its
-// sub-directories, names in byte order.
+// tree walks in a fixed order: a directory's files before its sub-directories, names in byte order.
 type tree struct {
 	root          string
 	exclude       exclusion
@@ -28,13 +27,11 @@ type tree struct {
 	device uint64
 	seen   map[[2]uint64]bool // directories, where links are followed
 
-	// visit receives the files of one directory, refuse unreadable paths, after which the walk continues. An
-	// error of either ends the walk.
+	// An error of visit or refuse ends the walk.
 	visit  func(directory string, files []found) error
 	refuse func(path string, err error) error
 }
 
-// errEnd ends a walk at its limit, without a fault.
 var errEnd = errors.New("the walk has come round")
 
 // walk starts at the directory from ("" for root) and continues at the root until it is back there.
@@ -56,7 +53,6 @@ func (t *tree) walk(ctx context.Context, from string) error {
 	return err
 }
 
-// forget begins a pass in which only root was seen.
 func (t *tree) forget(root os.FileInfo) {
 	t.seen = map[[2]uint64]bool{{deviceOf(root), inodeOf(root)}: true}
 }
@@ -68,8 +64,7 @@ func segments(directory string) []string {
 	return strings.Split(directory, "/")
 }
 
-// descend visits a directory and its subdirectories. start is the rest of the path to the first directory to
-// visit, empty once it is reached. end is the directory before which the walk ends.
+// start is the rest of the path to the first directory to visit. end is the directory before which the walk ends.
 func (t *tree) descend(ctx context.Context, directory string, start, end []string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -109,7 +104,6 @@ func (t *tree) descend(ctx context.Context, directory string, start, end []strin
 	return nil
 }
 
-// readDir returns the entries of a directory, sorted by name.
 func (t *tree) readDir(directory string) ([]os.DirEntry, error) {
 	opened, err := openBelow(t.root, filepath.FromSlash(directory), t.follow)
 	if err != nil {
@@ -121,8 +115,7 @@ func (t *tree) readDir(directory string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// sort separates files from directories. It leaves out excluded entries, devices, sockets, pipes, and links
-// unless they are followed.
+// sort leaves out excluded entries, devices, sockets, pipes, and links unless they are followed.
 func (t *tree) sort(directory string, entries []os.DirEntry) (files []found, directories []string, err error) {
 	for _, entry := range entries {
 		relative := path.Join(directory, entry.Name())
@@ -162,8 +155,7 @@ func (t *tree) inspect(relative string, entry os.DirEntry) (os.FileInfo, error) 
 	return nil, nil //nolint:nilnil // left out, and no fault
 }
 
-// enters reports whether to descend into a directory: not onto another file system if one_filesystem is set,
-// and not twice, because links can form cycles.
+// enters refuses another file system if one_filesystem is set, and a second visit: links can form cycles.
 func (t *tree) enters(info os.FileInfo) bool {
 	if t.oneFilesystem && deviceOf(info) != t.device {
 		return false

@@ -58,7 +58,6 @@ func (s *balanceSettings) plan(limit int) plan.BalanceSettings {
 	return plan.BalanceSettings{Filter: filter, Threshold: s.ImbalanceThreshold, MinServers: s.MinServerCount, Limit: limit}
 }
 
-// readNotes implements [noteReader].
 func (s *balanceSettings) readNotes(notes map[uint32]plan.Note) { s.notes = notes }
 
 func (s *balanceSettings) left(t plan.Topology, _ time.Time) []plan.Left {

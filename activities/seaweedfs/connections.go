@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Connections are the clusters of a process's handlers, with one connection and one lease each. Handlers share
-// them.
+// Connections are the clusters of a process's handlers, with one connection and one lease each.
 type Connections struct {
 	options weed.KeeperOptions
 
@@ -59,7 +58,6 @@ func ReadSpec(block json.RawMessage) (weed.Spec, error) {
 	return spec, spec.Validate()
 }
 
-// of returns the connection to the cluster of a block.
 func (c *Connections) of(block json.RawMessage) (*connection, error) {
 	spec, err := ReadSpec(block)
 	if err != nil {

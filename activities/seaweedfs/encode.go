@@ -78,8 +78,7 @@ func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now ti
 	return proposals
 }
 
-// work keeps the servers of the detection over all attempts, because no topology shows the files of shards next
-// to a deleted replica. Unmounted files of an encoding may be on any server.
+// work keeps the servers of the detection: no topology shows the shard files next to a deleted replica.
 func (s *encodeSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	if s.Target == nil || len(s.Target.Targets) == 0 {
 		return nil, 0, errNoTarget

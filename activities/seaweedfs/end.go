@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// endError makes an error of a bad end: its code, the cause, the leftovers and the command that repairs them.
 func endError(volume uint32, end steps.End) error {
 	if end.OK {
 		return nil
@@ -70,8 +69,7 @@ func with(text, cause string) string {
 	return text + ": " + cause
 }
 
-// leftovers lists each leftover with its command of `weed shell`. A surplus copy comes first, because nothing
-// else is safe before its removal.
+// A surplus copy comes first, because nothing else is safe before its removal.
 func leftovers(volume uint32, left []steps.Leftover) string {
 	var copies, texts []string
 	for _, l := range left {
@@ -94,7 +92,6 @@ func leftovers(volume uint32, left []steps.Leftover) string {
 	return strings.Join(append(copies, texts...), ", ")
 }
 
-// summary is the text of a good end.
 func summary(volume uint32, end steps.End) string {
 	text := map[steps.Code]string{
 		steps.Moved: "moved", steps.Completed: "its move is completed, which an earlier job had left", steps.Restored: "writable again, which a move without an end had made read-only", steps.KeptSource: "copied; the source stays, because a replica is missing", steps.Stale: "nothing to do any more",

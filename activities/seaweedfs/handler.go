@@ -16,27 +16,21 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// settings are the params of one kind of job type.
 type settings interface {
 	// validate returns every fault. Defaults are validated too.
 	validate() error
-	// propose finds work.
 	propose(topology plan.Topology, in jobtype.DetectInput, now time.Time) []jobtype.Proposal
-	// work makes the job for a volume from the current topology.
 	work(topology plan.Topology) (steps.Job, uint32, error)
 }
 
-// leaver explains an empty detection.
 type leaver interface {
 	left(topology plan.Topology, now time.Time) []plan.Left
 }
 
-// noteReader uses the notes of unfinished moves.
 type noteReader interface {
 	readNotes(notes map[uint32]plan.Note)
 }
 
-// kind holds the differences between handlers.
 type kind struct {
 	name, help string
 	schema     []byte
@@ -48,7 +42,6 @@ type kind struct {
 	together func(settings) int
 }
 
-// handler is one of the handlers for volumes.
 type handler struct {
 	kind
 	connections *Connections
@@ -88,7 +81,6 @@ func (h *handler) read(params json.RawMessage) (settings, error) {
 	return s, readParams(params, s)
 }
 
-// readParams refuses unknown keys, then values out of range.
 func readParams(params json.RawMessage, into interface{ validate() error }) error {
 	if len(bytes.TrimSpace(params)) > 0 && string(params) != "null" {
 		decoder := json.NewDecoder(bytes.NewReader(params))
@@ -136,11 +128,9 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	return nil
 }
 
-// pageSize is the number of proposals in a page.
 const pageSize = 100
 
-// Execute implements [jobtype.Handler]. It works on the volume of the job, or on several volumes of its batch
-// at once.
+// Execute implements [jobtype.Handler].
 func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	cluster, err := h.connections.of(job.Cluster)
 	if err != nil {
@@ -186,7 +176,6 @@ func joinResults(results []error) error {
 	return joined
 }
 
-// one works on one volume.
 func (h *handler) one(ctx context.Context, cluster *connection, s settings, job jobtype.Job, shared *shared) error {
 	topology, err := cluster.Topology(ctx)
 	if err != nil {

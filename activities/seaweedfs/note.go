@@ -9,8 +9,8 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
 )
 
-// note writes the note of a move to the filers before the move marks its source. A read-only volume does not
-// show the author of its mark. If no filer answers, the move continues without a note.
+// note precedes the mark of the source: a read-only volume does not show the author of its mark. If no filer answers,
+// the move continues without a note.
 func (w *walk) note(ctx context.Context, call steps.Call) {
 	move, ok := w.work.(*steps.Move)
 	if !ok || call.Op != steps.MarkReadOnly || call.Server != move.Source || call.Persist {
@@ -22,8 +22,7 @@ func (w *walk) note(ctx context.Context, call steps.Call) {
 	}
 }
 
-// forget removes the note of an ended move, unless its own mark stays on the source. If no filer answers, the
-// next detection finds the note.
+// forget removes the note of an ended move, unless its own mark stays on the source.
 func (w *walk) forget(ctx context.Context, end steps.End) {
 	move, ok := w.work.(*steps.Move)
 	if !ok || move.Marked && slices.Contains(end.Left, steps.Leftover{Kind: steps.LeftReadOnly, Server: move.Source}) {

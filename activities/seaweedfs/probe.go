@@ -35,7 +35,6 @@ func (s *script) ProbeCluster(ctx context.Context, cluster json.RawMessage) []jo
 	return probe(ctx, cluster)
 }
 
-// probe contacts the masters and filers of a block.
 func probe(ctx context.Context, block json.RawMessage) []jobtype.ClusterProbe {
 	spec, err := ReadSpec(block)
 	if err != nil {

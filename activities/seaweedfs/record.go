@@ -38,7 +38,6 @@ func (s *shared) checkpoint(volume uint32) json.RawMessage {
 	return s.checkpoints[volume]
 }
 
-// keep writes the checkpoint of all volumes with this one's new state.
 func (s *shared) keep(volume uint32, job steps.Job) error {
 	encoded, err := json.Marshal(job)
 	if err != nil {

@@ -22,7 +22,6 @@ var scriptSchema []byte
 // defaultScript is the default of SeaweedFS's own admin server.
 const defaultScript = "fs.log.purge -daysAgo=7\nvolume.deleteEmpty -quietFor=24h -apply\nvolume.fix.replication -apply\ns3.clean.uploads -timeAgo=24h\n"
 
-// script is the handler admin_script, which runs commands through `weed shell`.
 type script struct {
 	connections *Connections
 	runner      *command.Runner
@@ -78,7 +77,6 @@ func (s *scriptSettings) commands() []string {
 	return commands
 }
 
-// splitCommands separates at semicolons that are not in quotes.
 func splitCommands(line string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		start, quote := 0, rune(0)
@@ -102,8 +100,7 @@ func splitCommands(line string) func(func(string) bool) {
 // maxEarly is the largest tolerance of run_interval_minutes.
 const maxEarly = 30 * time.Second
 
-// nextRun returns the earliest next run after the previous due time. A tolerance covers the clocks of different
-// machines, so that an interval equal to the schedule's runs at every tick.
+// The tolerance covers clocks of different machines: an interval equal to the schedule's runs at every tick.
 func (s *scriptSettings) nextRun(last time.Time) time.Time {
 	interval := time.Duration(s.RunIntervalMinutes) * time.Minute
 	return last.Add(interval - min(interval/10, maxEarly))
@@ -132,8 +129,7 @@ func (s *script) ValidateSettings(params, detect, execute json.RawMessage) error
 	return err
 }
 
-// Detect implements [jobtype.Handler]. The script is the only job, unless its last run was due less than
-// run_interval_minutes ago.
+// Detect implements [jobtype.Handler]. The script is the only job.
 func (s *script) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	settings, err := readScript(in.Params)
 	if err != nil {
@@ -158,14 +154,13 @@ func (s *script) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype
 	})
 }
 
-// scriptHash identifies a script.
 func scriptHash(commands []string) string {
 	hash := sha256.Sum256([]byte(strings.Join(commands, "\n")))
 	return hex.EncodeToString(hash[:])
 }
 
-// Execute implements [jobtype.Handler]. The process's own jobs release the lease before the shell requests it,
-// and wait until the shell has ended. A stopped script leaves its lease to expire in 10 s.
+// Execute implements [jobtype.Handler]. The process's own jobs release the lease until the shell has ended. A stopped
+// script leaves its lease to expire in 10 s.
 func (s *script) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	settings, err := readScript(job.Params)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// killGrace is the time between SIGTERM and SIGKILL of a stopped shell.
 const killGrace = jobtype.Duration(5 * time.Second)
 
 // shellRun is one run of `weed shell`. Its exit code is always 0: errors are lines.
@@ -65,7 +64,7 @@ func (r *shellRun) read(output io.Reader) {
 	_, _ = io.Copy(io.Discard, output) // a line that is too long must not block the shell
 }
 
-// line keeps the tail of the output, and lines with an error. A prompt may precede the text.
+// A prompt may precede the text.
 func (r *shellRun) line(text string) {
 	text = strings.TrimRight(text, "\r")
 	bare := strings.TrimSpace(strings.TrimLeft(text, "> "))

@@ -33,7 +33,6 @@ func (f filters) filter() (plan.Filter, error) {
 	return made, err
 }
 
-// target is the volume of a job with the facts of its detection.
 type target struct {
 	Volume     uint32            `json:"volume"`
 	Collection string            `json:"collection,omitempty"`
@@ -53,8 +52,7 @@ type target struct {
 
 var errNoTarget = jobtype.Permanent(errors.New("params.target is missing: these jobs are made by the detection"))
 
-// proposal makes a proposal for a target. Its key has the kind, the volume and its collection. It takes the
-// volume as an object, so that no job of another kind works on it meanwhile.
+// proposal takes the volume as an object, so that no job of another kind works on it meanwhile.
 func proposal(kind, summary string, t target, estimate time.Duration, priority jobtype.Priority) jobtype.Proposal {
 	key := fmt.Sprintf("%s:%d", kind, t.Volume)
 	if t.Collection != "" {
@@ -81,15 +79,13 @@ func vacuumKind() kind {
 	}
 }
 
-// volumePolicy is the common policy of the job types for volumes: SeaweedFS's own limits. The process beats for
-// a job, because a compaction or an encoding shows no progress.
+// volumePolicy has SeaweedFS's own limits. The process beats, because a compaction shows no progress.
 func volumePolicy(detection time.Duration, jobs int, backoff time.Duration) jobtype.Policy {
 	return jobtype.Policy{
 		DetectionTimeout: jobtype.Duration(detection), ExecutionTimeout: jobtype.Duration(30 * time.Minute), MaxRuntime: jobtype.Duration(30 * time.Minute),
 		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 16, PerWorkerExecutionConcurrency: 4,
 		RetryLimit: 1, RetryBackoff: jobtype.Duration(backoff), Liveness: jobtype.LivenessProcess,
-		// A worker killed in the middle of a step must be detected soon, because the volume may be read-only
-		// meanwhile.
+		// A killed worker must be detected soon, because the volume may be read-only meanwhile.
 		HeartbeatTimeout: jobtype.Duration(10 * time.Second), OnDisconnect: jobtype.DisconnectStop, StopAfter: jobtype.Duration(7 * time.Second),
 	}
 }

@@ -15,22 +15,20 @@ import (
 // stopGrace bounds the time in which a stopped job undoes or completes its work.
 const stopGrace = 20 * time.Second
 
-// walk is one attempt at one volume.
 type walk struct {
 	cluster *connection
 	work    steps.Job
 	volume  uint32
 	report  func(stage, message string)
 	alive   func()
-	// keep writes the checkpoint.
-	keep func(steps.Job) error
+	keep    func(steps.Job) error
 
 	hold    *weed.Hold
 	runner  *steps.Runner
 	stopped bool
 }
 
-// run walks until the end. A nil error comes with an end, good or bad.
+// A nil error comes with an end, good or bad.
 func (w *walk) run(ctx context.Context) (steps.End, error) {
 	hold, err := w.enter(ctx)
 	if err != nil {
@@ -66,7 +64,6 @@ func (w *walk) run(ctx context.Context) (steps.End, error) {
 	}
 }
 
-// enter waits for the lease, and reports the reason of the wait.
 func (w *walk) enter(ctx context.Context) (*weed.Hold, error) {
 	ticking, stop := context.WithCancel(ctx)
 	defer stop()
@@ -85,8 +82,7 @@ func (w *walk) enter(ctx context.Context) (*weed.Hold, error) {
 	return w.cluster.keeper.Enter(ctx)
 }
 
-// stop gives the job time to undo its changes. If another attempt may have started, the job changes nothing
-// more.
+// stop gives the job time to undo its changes, unless another attempt may have started.
 func (w *walk) stop(ctx context.Context) (graced context.Context, done func(), err error) {
 	cause := context.Cause(ctx)
 	stopper, ok := w.work.(steps.Stopper)
@@ -128,10 +124,8 @@ func (w *walk) look(ctx context.Context, look steps.Look) {
 	w.runner.SawReplica(replica)
 }
 
-// waitEvery is the time between two looks at a copy in progress.
 const waitEvery = time.Second
 
-// wait pauses before the job looks again.
 func (w *walk) wait(ctx context.Context, step steps.Step) error {
 	w.report("waiting for a copy that is under way", "")
 	w.runner.Again()
@@ -152,8 +146,7 @@ func (w *walk) wait(ctx context.Context, step steps.Step) error {
 	return lost(w.volume, err)
 }
 
-// take carries out one call. It hands the lease to others if their turn has come, writes the checkpoint and
-// checks the lease before the call.
+// take hands the lease over if due, writes the checkpoint and checks the lease before the call.
 func (w *walk) take(ctx context.Context, step steps.Step) error {
 	if ctx.Err() != nil {
 		w.runner.Again()
@@ -190,8 +183,7 @@ func (w *walk) take(ctx context.Context, step steps.Step) error {
 	return nil
 }
 
-// call ends with the lease. A server refuses a short call after its deadline, so that none is carried out under
-// another client's lease.
+// A server refuses a short call after its deadline, so that none is carried out under another client's lease.
 func (w *walk) call(ctx context.Context, call steps.Call, deadline time.Time) (steps.Answer, error) {
 	ctx, cancel := w.hold.Context(ctx)
 	defer cancel()

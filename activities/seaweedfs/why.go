@@ -8,14 +8,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// explain adds the reasons for an empty plan.
 func explain(out jobtype.ProposalSink, left []plan.Left) {
 	for _, l := range left {
 		jobtype.Explain(out, leftText(l))
 	}
 }
 
-// leftText is one line about the volumes or servers that a plan leaves out.
 func leftText(l plan.Left) string {
 	volumes := counted(l.Count, "volume")
 	switch l.Obstacle {

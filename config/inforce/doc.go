@@ -1,3 +1,2 @@
-// Package inforce writes applied job types as a configuration, the inverse of [config.Config.Specs]. Settings
-// with their default value are left out.
+// Package inforce writes applied job types as a configuration, the inverse of [config.Config.Specs].
 package inforce

@@ -11,7 +11,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// document is a configuration in the order of the documentation.
 type document struct {
 	Version   int              `json:"version"`
 	Owner     string           `json:"owner,omitempty"`
@@ -50,8 +49,8 @@ func Of(owner string, specs []contract.JobTypeSpec, disabled map[string]bool, kn
 	return Document{text, files}, err
 }
 
-// Around writes the shared sections of one owner, and the job types named by the after rules of name. Together with a
-// file of name alone it is a whole configuration.
+// Around writes the shared sections of one owner, and the job types in the after rules of name. With a file of name
+// alone it is a whole configuration.
 func Around(owner, name string, specs []contract.JobTypeSpec, known []jobtype.Descriptor) (Document, error) {
 	d, files := around(owner, specs), map[string]string{}
 	d.JobTypes = map[string]entry{}

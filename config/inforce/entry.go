@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// entry is a job type as an entry of job_types, in the order of the documentation.
 type entry struct {
 	Handler           string             `json:"handler,omitempty"`
 	DAG               string             `json:"dag,omitempty"`
@@ -52,7 +51,6 @@ type schedule struct {
 	FirstRun contract.FirstRun `json:"first_run,omitempty"`
 }
 
-// policy lists settings with their values, in the order of [jobtype.Policy].
 type policy []setting
 
 type setting struct {
@@ -73,8 +71,7 @@ func (p policy) MarshalJSON() ([]byte, error) {
 	return []byte("{" + strings.Join(lines, ",") + "}"), nil
 }
 
-// Entry returns a job type as JSON, as it would be an entry of job_types, and the files that it names. known are
-// the handlers, whose defaults are left out.
+// Entry returns a job type as an entry of job_types in JSON, and its files, without defaults of known handlers.
 func Entry(spec contract.JobTypeSpec, known []jobtype.Descriptor) (json.RawMessage, map[string]string, error) {
 	written, files := entryOf(spec, known)
 	encoded, err := json.Marshal(written)
@@ -139,8 +136,7 @@ func scheduleOf(spec contract.JobTypeSpec, files map[string]string) *schedule {
 	return &written
 }
 
-// policyOf leaves out the settings that a configuration without them has, too. Those of the handler are left out
-// only if they are marked as such.
+// policyOf leaves out defaults. Those of the handler must be marked as such.
 func policyOf(spec contract.JobTypeSpec, known []jobtype.Descriptor) policy {
 	usual, ofHandler := jobtype.DefaultPolicy(), jobtype.Policy{}
 	if at := slices.IndexFunc(known, func(d jobtype.Descriptor) bool { return d.Name == spec.Handler }); at >= 0 && spec.Handler != "" {

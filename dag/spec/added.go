@@ -14,9 +14,8 @@ type Added struct {
 	unit   *unit
 }
 
-// ParseAdded reads a list of tasks, YAML or JSON, that an operator adds to a run. It also accepts a
-// document with the key tasks. Besides a spec's keys a task may have before: the existing tasks that
-// must wait for it. file is for messages. The error is [Faults].
+// ParseAdded reads a list of tasks, YAML or JSON, that an operator adds to a run. A task may have before: the
+// existing tasks that must wait for it. The error is [Faults].
 func ParseAdded(run *dag.Run, file string, data []byte) (*Added, error) {
 	return compileAdded(run, file, data, "", true)
 }
@@ -57,7 +56,6 @@ func compileAdded(run *dag.Run, file string, data []byte, splitter string, opera
 	return &Added{Growth: g, unit: u}, nil
 }
 
-// readAdded reads the list. Only an operator's tasks may have the key before.
 func readAdded(r reader, data []byte, operator bool) ([]Task, error) {
 	switch {
 	case len(data) > MaxAddedBytes:

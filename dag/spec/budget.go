@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// budgeted reports whether a task of this kind can have a retry budget.
 func (k Kind) budgeted() bool { return k == KindCommand || k == KindJobType || k == KindDAG }
 
 func (r reader) retryBudget(n *yamlread.Node) *contract.RetryBudgetRule {

@@ -7,8 +7,6 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// chainItems declares the chains of the entries with items_in_flight: the entry and all entries that follow it
-// per item.
 func (u *unit) chainItems() {
 	member := map[string]string{} // entry → first entry of its chain
 	for k := range u.written {
@@ -41,8 +39,7 @@ func (u *unit) chainItems() {
 	}
 }
 
-// checkMember refuses an entry of a chain that needs all items of another one: no item could end before the last
-// has begun. Its tasks must be named after the same items.
+// checkMember refuses an entry that needs all items of another one: no item could end before the last has begun.
 func (u *unit) checkMember(t *Task, chain []string) {
 	seen := map[string]bool{}
 	queue := slices.Clone(t.Needs)
@@ -75,7 +72,6 @@ func (u *unit) checkMember(t *Task, chain []string) {
 	}
 }
 
-// itemOf returns the part of a task's id that names its item.
 func itemOf(id string) string {
 	_, item, _ := strings.Cut(id, ".")
 	return item

@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 )
 
-// checkTask reports contradictions within one task.
 func (r reader) checkTask(t *Task) {
 	r.checkAction(t)
 	r.checkProgram(t)
@@ -69,7 +68,6 @@ func (r reader) checkItems(t *Task) {
 	}
 }
 
-// notWhen returns the likely meaning of an invalid condition.
 func notWhen(when string) string {
 	var rule dag.Rule
 	if rule.UnmarshalText([]byte(when)) == nil {
@@ -94,7 +92,6 @@ func (r reader) checkAction(t *Task) {
 	}
 }
 
-// checkUnmetered refuses worker keys on tasks that use no worker.
 func (r reader) checkUnmetered(t *Task) {
 	for _, key := range []string{"node", "labels", "resources", "exclusive", "shared", "not_before", "expires_at", "on_worker_loss", "key", "key_valid", "heartbeat_timeout", "retries", "timeout"} {
 		if n := child(t.node, key); n != nil {
@@ -103,7 +100,7 @@ func (r reader) checkUnmetered(t *Task) {
 	}
 }
 
-// fanOut returns the number of tasks of an entry, capped well above MaxFanOut.
+// fanOut caps the number well above MaxFanOut.
 func (t *Task) fanOut() int {
 	if len(t.ForEach) > 0 {
 		return len(t.ForEach)

@@ -15,68 +15,56 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// Files reads the files of sub-DAGs for [Compile]. Names are slash-separated and never lead outside
-// the tree ([os.DirFS] satisfies it).
+// Files reads the files of sub-DAGs. Names are slash-separated and never lead outside the tree.
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 }
 
-// Compiled is a spec as a graph. Graph.Encode() holds everything to send: settings as meta,
-// definitions as payloads, sub-DAGs as attachments.
+// Compiled is a spec as a graph, with settings as meta, definitions as payloads, sub-DAGs as attachments.
 type Compiled struct {
-	Spec   *Spec
-	Header Header
-	Graph  *dag.Graph
-	// structural marks the params that decide which tasks exist.
+	Spec       *Spec
+	Header     Header
+	Graph      *dag.Graph
 	structural map[string]bool
 	subs       []*Compiled
 }
 
-// Compile expands fan-outs, resolves names and sub-DAG files, checks templates, and builds the graph.
-// files may be nil for a spec without sub-DAGs. The error is [Faults].
+// Compile checks the whole spec and builds the graph. files may be nil for a spec without sub-DAGs. The error is [Faults].
 func Compile(s *Spec, files Files) (*Compiled, error) {
 	return compiler{files: files, done: map[string]*Compiled{}}.compile(s, []string{s.file})
 }
 
-// compiler holds the data shared by the files of one compilation.
 type compiler struct {
 	files Files
 	done  map[string]*Compiled
 }
 
-// unit is the compilation of one file, or of a splitter's tasks.
 type unit struct {
 	compiler
 	reader
 	declared
 	host
 	gaps
-	params map[string]any
-	// defaults are keys of programs for tasks that do not set them.
+	params   map[string]any
 	defaults map[string]any
 	chain    []string // path of files to this one, which is last
 	// structural marks the params that decide which tasks exist.
 	structural map[string]bool
-	// stops: a failure stops the run.
-	stops bool
-	// searches counts the names compared with those of all tasks.
-	searches int
-	subs     []*Compiled
-	out      output
+	stops      bool
+	searches   int
+	subs       []*Compiled
+	out        output
 }
 
-// host is the run that tasks are added to, if any.
 type host struct {
-	run *dag.Run
-	// known resolves names of existing tasks.
+	run     *dag.Run
 	known   func(string) ([]string, bool)
 	implied string // the splitter that tasks without needs depend on
 }
 
 // gaps are missing parts of a faulty document.
 type gaps struct {
-	// partial: the document is faulty, so the unit produces no graph. doubtful and nameless: params or
-	// ids may be missing because of a fault.
+	// A partial unit produces no graph. doubtful and nameless: params or ids may be missing because of a fault.
 	partial, doubtful, nameless bool
 }
 
@@ -164,14 +152,12 @@ func (u *unit) similar(name string) string {
 	return suggestion(name, slices.Compact(known))
 }
 
-// maxSearches bounds the faulty names for which a similar one is searched: each costs the number of
-// tasks.
+// maxSearches: each search for a similar name costs the number of tasks.
 const maxSearches = 20
 
 // maxSimilar bounds the tasks of a run searched for a similar name.
 const maxSimilar = 10_000
 
-// definition checks the templates of an entry and encodes the data shared by its tasks.
 func (u *unit) definition(t *Task) []byte {
 	d := Definition{
 		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
@@ -194,7 +180,7 @@ func (u *unit) definition(t *Task) []byte {
 	return u.out.once(encoded)
 }
 
-// subDAG compiles the file named by a task, relative to the task's own file, and attaches the graph.
+// The file is relative to the task's own.
 func (u *unit) subDAG(t *Task) *SubDAG {
 	at := nodeOr(child(t.node, "dag"), t.node)
 	if u.files == nil {
@@ -231,7 +217,6 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 	return &SubDAG{File: name, Hash: hex.EncodeToString(sum[:]), Declared: declared}
 }
 
-// sub compiles a file once for all tasks with the same structural params.
 func (u *unit) sub(at *yamlread.Node, name string, params map[string]any) *Compiled {
 	encoded, err := json.Marshal(params)
 	if err != nil {

@@ -2,7 +2,6 @@ package spec
 
 import "slices"
 
-// declared holds the entries of a document by name.
 type declared struct {
 	written []Task
 	names   map[string]int               // id → position of its first entry
@@ -25,7 +24,6 @@ func (d *declared) entry(id string) *Task {
 	return nil
 }
 
-// instances returns the tasks of an entry; none if its id is taken.
 func (d *declared) instances(k int) []instance {
 	id := d.written[k].ID
 	if first, ok := d.names[id]; !ok || first != k {
@@ -46,7 +44,6 @@ func (d *declared) plain(t *Task, names []string) bool {
 	return true
 }
 
-// withItem adds, for one task of a fan-out, the tasks of its own item.
 func (d *declared) withItem(t *Task, in instance, needs []string) []string {
 	if len(t.PerItem) == 0 || t.late() {
 		return needs
@@ -60,7 +57,6 @@ func (d *declared) withItem(t *Task, in instance, needs []string) []string {
 	return needs
 }
 
-// following returns an entry with all entries that follow it per item, in declaration order.
 func (d *declared) following(first string) []string {
 	in := map[string]bool{first: true}
 	for changed := true; changed; {

@@ -2,8 +2,7 @@ package spec
 
 import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
-// parseDocument reads one document into nodes with their places. lists also accepts a JSON list, the
-// form of added tasks.
+// lists also accepts a JSON list, the form of added tasks.
 func parseDocument(c *collector, data []byte, lists bool) *yamlread.Node {
 	root, faults := yamlread.Read(c.file, data, documentOptions(lists))
 	for _, f := range faults {

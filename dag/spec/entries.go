@@ -6,8 +6,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// expand converts entries to tasks of a graph. An entry without fan-out (there may be very many) costs
-// only its name and its task.
+// An entry without fan-out (there may be very many) costs only its name and its task.
 func (u *unit) expand(entries []Task) {
 	if slices.ContainsFunc(entries, func(t Task) bool { return t.fans() }) {
 		entries = slices.Clone(entries) // Their items are filled in.
@@ -62,7 +61,6 @@ func (u *unit) addTasks(t *Task, instances []instance, needs, before []string) {
 	}
 }
 
-// declare registers the name of an entry, and expands a fan-out.
 func (u *unit) declare(k int) {
 	t := &u.written[k]
 	if first := u.entry(t.ID); first != nil {
@@ -119,7 +117,6 @@ func (u *unit) resolve(t *Task, key string, names []string) []string {
 	return ids
 }
 
-// idsOf returns the ids of the tasks of an entry, or of a task of the run.
 func (u *unit) idsOf(name string) ([]string, bool) {
 	k, ok := u.names[name]
 	if !ok {

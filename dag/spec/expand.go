@@ -22,9 +22,8 @@ type Expansion struct {
 	Rest []byte
 }
 
-// Expand returns the tasks of the fan-outs over lists in the result of task i; nil without such
-// fan-outs. A list has 1 to [MaxFanOut] different items. Task names and items have at most
-// [MaxAddedBytes] in total. The error names the faulty list and the remedy.
+// Expand returns the tasks of the fan-outs over lists in the result of task i. A list has 1 to [MaxFanOut] different
+// items. Names and items have at most [MaxAddedBytes] in total.
 func (p *Program) Expand(i dag.Index, result []byte) (*Expansion, error) {
 	e := expansion{run: p.run, known: finder(p.run), items: map[string]map[string]string{}}
 	for _, d := range p.run.Dependants(i) {
@@ -62,13 +61,11 @@ type expansion struct {
 	run   *dag.Run
 	known func(string) ([]string, bool)
 	fans  []fan
-	// items holds, per fan-out, the ids of its tasks by their args.
 	items map[string]map[string]string
 	bytes int
 	out   Expansion
 }
 
-// fan is one fan-out with the args of its tasks in order.
 type fan struct {
 	*FanOut
 	at   dag.Index
@@ -76,7 +73,6 @@ type fan struct {
 	args []string
 }
 
-// name reads the items of a fan-out and names its tasks.
 func (e *expansion) name(f *fan, object map[string]any) error {
 	list, err := f.list(object)
 	if err != nil {
@@ -116,19 +112,17 @@ func (e *expansion) name(f *fan, object map[string]any) error {
 	return nil
 }
 
-// taken reports whether the run has a task of that name for another item.
 func (e *expansion) taken(id, args string) bool {
 	i, ok := e.run.Lookup(id)
 	return ok && string(e.run.Args(i)) != args
 }
 
-// digest names an item by its content, so it has the same name in every list.
+// digest: an item has the same name in every list.
 func digest(args string) string {
 	sum := sha256.Sum256([]byte(args))
 	return hex.EncodeToString(sum[:6])
 }
 
-// list returns the list of items in a result.
 func (f *fan) list(object map[string]any) ([]any, error) {
 	var value any = object
 	for k, key := range f.Path {
@@ -181,8 +175,7 @@ func (e *expansion) add(f *fan) {
 	}
 }
 
-// need converts the name of a dependency to ids. A late fan-out yields its stand-in and its existing
-// tasks.
+// A late fan-out yields its stand-in and its existing tasks.
 func (e *expansion) need(name string) []string {
 	ids, _ := e.known(name)
 	i, ok := e.run.Lookup(name)
@@ -206,7 +199,6 @@ func (e *expansion) need(name string) []string {
 	return ids
 }
 
-// without returns a result without the lists of the fan-outs; empty if nothing remains.
 func without(object map[string]any, fans []fan) []byte {
 	for k := range fans {
 		fields := object

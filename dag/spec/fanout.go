@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// instance is one task of an entry after fan-out.
 type instance struct {
 	id   string
 	args []byte // nil for an entry without fan-out
@@ -16,9 +15,8 @@ type instance struct {
 // maxSuffix bounds a value within a task's name, in bytes.
 const maxSuffix = 100
 
-// instances expands an entry. A fanned-out task is named "<id>.<value>", in a matrix
-// "<id>.<value>.<value>", after its scalar values. If a value has no usable name or two names are
-// equal, the position replaces the name. Written ids contain no dot, so names never clash.
+// A fanned-out task is named "<id>.<value>", in a matrix "<id>.<value>.<value>". If a value has no usable name or two
+// names are equal, the position replaces the name. Written ids contain no dot, so names never clash.
 func (t *Task) instances() ([]instance, error) {
 	if !t.fans() {
 		return []instance{{id: t.ID}}, nil
@@ -51,7 +49,7 @@ func (t *Task) instances() ([]instance, error) {
 	return out, nil
 }
 
-// combine yields the items, or every combination of the matrix with the last axis changing fastest.
+// combine: the last axis of a matrix changes fastest.
 func (t *Task) combine(each func(suffix string, a args) error) error {
 	for _, item := range t.ForEach {
 		raw, err := json.Marshal(item)
@@ -89,7 +87,6 @@ func (t *Task) combine(each func(suffix string, a args) error) error {
 	return nil
 }
 
-// slug returns the name of a scalar value; empty for other values.
 func slug(v any) string {
 	var text string
 	switch v := v.(type) {

@@ -48,7 +48,6 @@ func (f Faults) Unwrap() []error {
 	return errs
 }
 
-// collector gathers the faults of one file.
 type collector struct {
 	file    string
 	faults  Faults
@@ -85,7 +84,6 @@ func (c *collector) err() error {
 	return c.sorted("faults")
 }
 
-// sorted returns the entries in document order. noun names them in the last line of a cut list.
 func (c *collector) sorted(noun string) Faults {
 	sorted := slices.Clone(c.faults)
 	slices.SortStableFunc(sorted, func(a, b Fault) int {

@@ -12,7 +12,6 @@ import (
 
 var listReference = regexp.MustCompile(`^\{\{-?\s*\.Params((?:\.\w+)+)\s*-?\}\}$`)
 
-// fillIn replaces references to lists of the params by the lists.
 func (u *unit) fillIn(t *Task) {
 	if !t.fans() {
 		return
@@ -40,8 +39,7 @@ func (u *unit) fillIn(t *Task) {
 	}
 }
 
-// listOf returns the list of the params that a reference names. It never returns an empty one, so that
-// later checks report nothing more.
+// listOf never returns an empty list, so that later checks report nothing more.
 func (u *unit) listOf(t *Task, text string, at *yamlread.Node) []any {
 	none := []any{""}
 	found := listReference.FindStringSubmatch(strings.TrimSpace(text))
@@ -112,7 +110,6 @@ func (u *unit) checkPerItem(t *Task) {
 	}
 }
 
-// withoutItem returns the first task of an entry whose item the fan-out name lacks.
 func (u *unit) withoutItem(t *Task, name string) string {
 	if u.partial {
 		return ""
@@ -129,8 +126,7 @@ func (u *unit) withoutItem(t *Task, name string) string {
 	return ""
 }
 
-// structuralParams returns the params of a task that decide the tasks of its sub-DAG. Their values
-// must be known at compile time.
+// Structural params must be known at compile time.
 func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 	values := map[string]any{}
 	for _, key := range sortedKeys(t.Params) {
@@ -154,7 +150,6 @@ func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 	return values
 }
 
-// static renders a param that refers only to params; nil after a fault.
 func (u *unit) static(t *Task, text string, at yamlread.Place, key string) any {
 	refs, faults := gotemplate.Scan(text, fields())
 	if len(faults) > 0 {

@@ -22,7 +22,6 @@ func JobTypes(graph *dag.Graph) ([]string, error) {
 	return names, nil
 }
 
-// nameJobTypes adds the job types of a graph to named; read has the sub-DAGs read so far.
 func nameJobTypes(graph *dag.Graph, named, read map[string]bool) error {
 	run := dag.NewRun(graph, dag.Options{})
 	program, err := Open(run)

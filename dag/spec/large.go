@@ -10,8 +10,8 @@ import (
 // largeFrom is the document size from which tasks are read one by one.
 const largeFrom = 256 << 10
 
-// loadLarge reads a document without keeping its nodes, which take more than a gigabyte for 300,000
-// tasks. It returns nil at a possible fault, because only loadWhole can report it.
+// loadLarge keeps no nodes, which take more than a gigabyte for 300,000 tasks. It returns nil at a possible fault:
+// only loadWhole can report it.
 func loadLarge(file string, data []byte) *Spec {
 	r := newReader(file)
 	var tasks []Task
@@ -32,7 +32,6 @@ func loadLarge(file string, data []byte) *Spec {
 	return s
 }
 
-// place reads a large document again, for the places of its tasks.
 func (s *Spec) place() error {
 	whole, err := loadWhole(s.file, s.text)
 	if err != nil {
@@ -45,8 +44,7 @@ func (s *Spec) place() error {
 	return nil
 }
 
-// share makes a task share equal data with the previous task. Most tasks of a large document are
-// alike.
+// share: most tasks of a large document are alike.
 func (r reader) share(t *Task) {
 	if last := r.last; last.Settings != nil {
 		//workflowcheck:ignore the order in which it reads maps does not matter

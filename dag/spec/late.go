@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// FanOut is the definition of an entry whose items are in another task's result. One task of the graph
-// stands for it; [Program.Expand] returns the others.
+// FanOut is the definition of an entry whose items are in another task's result. [Program.Expand] returns its tasks.
 type FanOut struct {
 	Source
 	// Needs and PerItem come from the entry, by name.
@@ -36,7 +35,6 @@ func (s Source) equal(o Source) bool { return s.Of == o.Of && slices.Equal(s.Pat
 
 var resultReference = regexp.MustCompile(`^\{\{-?\s*(?:\.Needs\.(\w+)|\(\s*index\s+\.Needs\s+"([\w-]+)"\s*\))\.Result((?:\.\w+)+)\s*-?\}\}$`)
 
-// sourceOf parses a reference to a list in a result; nil for other text.
 func sourceOf(text string) *Source {
 	found := resultReference.FindStringSubmatch(strings.TrimSpace(text))
 	if found == nil {
@@ -45,10 +43,8 @@ func sourceOf(text string) *Source {
 	return &Source{Of: found[1] + found[2], Path: strings.Split(found[3][1:], ".")}
 }
 
-// late reports whether the items of an entry are known only during a run.
 func (t *Task) late() bool { return t.source != nil }
 
-// checkSource reports an unusable source of items.
 func (u *unit) checkSource(t *Task) {
 	if !t.late() {
 		return
@@ -68,8 +64,7 @@ func (u *unit) checkSource(t *Task) {
 	}
 }
 
-// checkKnownSource is checkSource for an existing task of the run. It must not have succeeded, because
-// the tasks are added at its success.
+// The existing task must not have succeeded, because the tasks are added at its success.
 func (u *unit) checkKnownSource(t *Task, of string, at *yamlread.Node) {
 	i, ok := u.run.Lookup(of)
 	switch {
@@ -81,8 +76,7 @@ func (u *unit) checkKnownSource(t *Task, of string, at *yamlread.Node) {
 	}
 }
 
-// sameItems returns the reason why two entries chained per item have different items; empty if they
-// are equal, as far as known.
+// sameItems returns the difference between the items of two chained entries; empty if equal as far as known.
 func (u *unit) sameItems(t *Task, name string) string {
 	other := u.entry(name)
 	if other == nil || t.late() != other.late() || t.late() && !t.source.equal(*other.source) {
@@ -97,8 +91,7 @@ func (u *unit) sameItems(t *Task, name string) string {
 	return ""
 }
 
-// standIn returns the graph's task for an entry whose tasks come later. It has their dependencies, so
-// that cycles are found, and ends after these.
+// standIn has the dependencies of the later tasks, so that cycles are found, and ends after these.
 func (u *unit) standIn(t *Task, needs []string, payload []byte) (dag.Task, error) {
 	f := &FanOut{
 		Source: *t.source, Needs: t.Needs, PerItem: t.PerItem, Rule: t.TriggerRule, Priority: t.Priority,

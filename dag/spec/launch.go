@@ -10,15 +10,13 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// beyond reports whether a mapping has other keys than these. Most tasks of a large document have none
-// for the start of a program.
+// Most tasks of a large document have no keys for the start of a program.
 func beyond(n *yamlread.Node, fields []field) bool {
 	return slices.ContainsFunc(n.Fields, func(f yamlread.Field) bool {
 		return !slices.ContainsFunc(fields, func(known field) bool { return known.name == f.Key })
 	})
 }
 
-// launchKeys reads every key of [launch.Spec] into a map.
 func (r reader) launchKeys(into *map[string]any) []field {
 	keys := launch.Keys()
 	fields := make([]field, len(keys))
@@ -38,7 +36,6 @@ func (r reader) launchKeys(into *map[string]any) []field {
 	return fields
 }
 
-// checkLaunch reports the faults of one key.
 func (r reader) checkLaunch(n *yamlread.Node, one map[string]any) {
 	encoded, err := json.Marshal(one)
 	if err != nil {
@@ -55,7 +52,6 @@ func (r reader) checkLaunch(n *yamlread.Node, one map[string]any) {
 	}
 }
 
-// checkProgram refuses keys of a program on a task that starts none of its own.
 func (r reader) checkProgram(t *Task) {
 	if t.kind == KindCommand || t.kind == "" {
 		return
@@ -65,8 +61,7 @@ func (r reader) checkProgram(t *Task) {
 	}
 }
 
-// programOf returns the keys of a command, with those of defaults that the task does not set. Variables
-// are taken over one by one.
+// programOf adds the keys of defaults that the task does not set. Variables are merged one by one.
 func programOf(defaults map[string]any, t *Task) map[string]any {
 	if t.kind != KindCommand || len(defaults)+len(t.Launch) == 0 {
 		return nil

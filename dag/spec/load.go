@@ -11,17 +11,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Load reads a spec from YAML or JSON. file is the name in faults and the base of the sub-DAG files in
-// it. The error is [Faults].
+// Load reads a spec from YAML or JSON. file is the base of the sub-DAG files in it. The error is [Faults].
 //
-// For a spec on disk pass its base name here and its directory, such as os.DirFS(dir), to [Compile].
+// Load checks the document alone, [Compile] the whole graph. For a faulty document Load checks the graph too, as far
+// as possible, so that all faults are reported at once.
 //
-// Load checks the document alone. [Compile] checks the whole graph (names, cycles, templates,
-// sub-DAGs). For a faulty document Load checks the graph too, as far as possible, so that all faults
-// are reported at once.
-//
-// Of a large document without faults Load keeps only the text, which must not be modified. [Compile]
-// reads it again to locate a fault.
+// Of a large document without faults Load keeps only the text, which must not be modified.
 func Load(file string, data []byte) (*Spec, error) {
 	if len(data) >= largeFrom {
 		if s := loadLarge(file, data); s != nil {
@@ -31,7 +26,7 @@ func Load(file string, data []byte) (*Spec, error) {
 	return loadWhole(file, data)
 }
 
-// loadWhole reads a document into one tree, which takes fifty times its size.
+// The tree takes fifty times the size of the document.
 func loadWhole(file string, data []byte) (*Spec, error) {
 	r := newReader(file)
 	root := parseDocument(r.collector, data, false)
@@ -47,8 +42,7 @@ func loadWhole(file string, data []byte) (*Spec, error) {
 	return s, nil
 }
 
-// whole adds the graph faults of a faulty document: names, templates and cycles. It omits possible
-// consequences of other faults.
+// whole omits possible consequences of other faults.
 func (r reader) whole(s *Spec) {
 	u := &unit{reader: r, params: s.Params, gaps: gaps{partial: true, doubtful: s.doubtful}, stops: s.OnFailure == dag.Stop}
 	for k := range s.Tasks {
@@ -94,7 +88,6 @@ func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Sp
 	return s
 }
 
-// require reports missing keys of a mapping.
 func (r reader) require(n *yamlread.Node, keys ...string) {
 	for _, key := range keys {
 		if child(n, key) == nil {
@@ -103,7 +96,6 @@ func (r reader) require(n *yamlread.Node, keys ...string) {
 	}
 }
 
-// enum reads one of a set of names.
 func (r reader) enum(n *yamlread.Node, into interface{ UnmarshalText([]byte) error }) {
 	text := r.text(n, "the value")
 	if !isScalar(n) {
@@ -135,7 +127,6 @@ func (r reader) tasks(n *yamlread.Node, added bool) []Task {
 	return tasks
 }
 
-// actions returns the keys of actions. A task has exactly one.
 func actions() []string {
 	return []string{"command", "shell", "job_type", "noop", "sleep", "approval", "dag"}
 }
@@ -160,7 +151,6 @@ func (r reader) task(n *yamlread.Node, added bool) Task {
 	return t
 }
 
-// orderFields returns the keys that decide when a task runs.
 func (r reader) orderFields(t *Task) []field {
 	return []field{
 		{"id", func(n *yamlread.Node) {
@@ -197,7 +187,6 @@ func (r reader) orderFields(t *Task) []field {
 	}
 }
 
-// placeFields returns the keys for a task's placement and bounds.
 func (r reader) placeFields(t *Task) []field {
 	return []field{
 		{"timeout", func(n *yamlread.Node) { t.Timeout = r.duration(n, "timeout", jobtype.Duration(time.Second)) }},
@@ -252,7 +241,6 @@ func (r reader) oneOf(n *yamlread.Node, key string, names ...string) string {
 	return text
 }
 
-// actionFields returns the keys for a task's work.
 func (r reader) actionFields(t *Task) []field {
 	return []field{
 		{"command", func(n *yamlread.Node) {

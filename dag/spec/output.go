@@ -6,7 +6,6 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// output is what a unit has made of a graph so far.
 type output struct {
 	tasks       []dag.Task
 	source      []*Task           // per element of tasks
@@ -30,7 +29,6 @@ func (o *output) declares(f dag.Fault) *Task {
 	return nil
 }
 
-// limit records how many tasks of an entry run at once.
 func (o *output) limit(t *Task) {
 	if t.Concurrency <= 0 {
 		return
@@ -41,7 +39,6 @@ func (o *output) limit(t *Task) {
 	o.limits[t.ID] = t.Concurrency
 }
 
-// once stores equal payloads once: most tasks of a large document are alike.
 func (o *output) once(payload []byte) []byte {
 	if known, ok := o.payloads[string(payload)]; ok {
 		return known

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// withParams returns an encoded graph with the params of the task that runs it.
 func withParams(data []byte, sub *SubDAG, params map[string]any) ([]byte, error) {
 	g, err := dag.Decode(data)
 	if err != nil {
@@ -35,8 +34,7 @@ func withParams(data []byte, sub *SubDAG, params map[string]any) ([]byte, error)
 	return g.WithMeta(meta).Encode(), nil
 }
 
-// likeDeclared converts a param to the type of its declaration. Templates produce text, which is
-// parsed as JSON unless the declared value is text.
+// Templates produce text, which is parsed as JSON unless the declared value is text.
 func likeDeclared(declared, given any) (any, error) {
 	want := jsonKind(declared)
 	if text, ok := given.(string); ok && declared != nil && want != "text" {
@@ -68,8 +66,7 @@ func jsonKind(v any) string {
 	return "a number"
 }
 
-// checkSubParams checks the params of a task against the declarations of its sub-DAG, and returns the
-// declared values.
+// checkSubParams returns the declared values.
 func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 	var declared map[string]any
 	for _, key := range sortedKeys(t.Params) {
@@ -100,7 +97,6 @@ func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// keyPlace returns the place of a key below another.
 func keyPlace(n *yamlread.Node, key, below string) yamlread.Place {
 	switch f := child(n, key).Field(below); {
 	case f != nil:

@@ -75,8 +75,7 @@ func (p *Program) SubGraph(d *Definition, params map[string]any) ([]byte, error)
 	return withParams(data, d.SubDAG, params)
 }
 
-// Referred returns the direct dependencies of i whose results its templates use. Callers keep only
-// these until i has succeeded or was skipped.
+// Referred returns the direct dependencies of i whose results its templates use.
 func (p *Program) Referred(i dag.Index) ([]dag.Index, error) {
 	d, err := p.Definition(i)
 	if err != nil || len(d.Refs) == 0 {
@@ -116,7 +115,6 @@ func RefersTo(payload []byte, id string) bool {
 	return decodeJSON(payload, &d) == nil && refers(d.Refs, id)
 }
 
-// refers reports whether references contain a task, by its own id or by its entry's.
 func refers(refs []string, id string) bool {
 	entry := Entry(id)
 	for _, r := range refs {
@@ -156,7 +154,6 @@ func (p *Program) ForItem(i dag.Index, text string) bool {
 	return false
 }
 
-// isText reports whether a JSON value is this string, or is spelled so.
 func isText(raw json.RawMessage, text string) bool {
 	var value string
 	if len(raw) > 0 && raw[0] == '"' {
@@ -165,7 +162,6 @@ func isText(raw json.RawMessage, text string) bool {
 	return string(raw) == text
 }
 
-// variables decodes the item and the matrix values of task i.
 func (p *Program) variables(i dag.Index) (item any, matrix map[string]any, err error) {
 	raw := p.run.Args(i)
 	if raw == nil {
@@ -181,5 +177,4 @@ func (p *Program) variables(i dag.Index) (item any, matrix map[string]any, err e
 	return v.Item, v.Matrix, nil
 }
 
-// group reports whether a dependency's id came from a fan-out.
 func group(id string) bool { return strings.Contains(id, ".") }

@@ -9,15 +9,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// reader reads values from nodes. For a value of the wrong form it reports a fault at the place and
-// returns the zero value.
+// For a value of the wrong form reader reports a fault and returns the zero value.
 type reader struct {
 	*collector
 }
 
 func newReader(file string) reader { return reader{&collector{file: file}} }
 
-// field is one key of a mapping with the reader of its value.
 type field struct {
 	name string
 	read func(*yamlread.Node)
@@ -27,7 +25,6 @@ func isScalar(n *yamlread.Node) bool {
 	return n.Kind != yamlread.Object && n.Kind != yamlread.List && n.Kind != yamlread.Null
 }
 
-// mapping reads the keys of n: each known one once; any other is a fault.
 func (r reader) mapping(n *yamlread.Node, what string, fields []field) {
 	for _, f := range r.entries(n, what) {
 		k := slices.IndexFunc(fields, func(known field) bool { return known.name == f.Key })
@@ -47,7 +44,6 @@ func (r reader) mapping(n *yamlread.Node, what string, fields []field) {
 	}
 }
 
-// ofPolicy returns a task's spelling of a policy setting.
 func ofPolicy(key string) string {
 	switch key {
 	case "retry_limit":
@@ -62,8 +58,7 @@ func ofPolicy(key string) string {
 	return ""
 }
 
-// watched is mapping that also reports an unknown key or a fault in one of the given keys. References
-// may then be missing because of that fault.
+// watched reports a fault in one of the given keys: references may then be missing because of it.
 func (r reader) watched(n *yamlread.Node, what string, keys []string, fields []field) (doubtful bool) {
 	start, inside := r.count(), 0
 	for k, f := range fields {
@@ -78,7 +73,6 @@ func (r reader) watched(n *yamlread.Node, what string, keys []string, fields []f
 	return doubtful || r.count()-start > inside
 }
 
-// entries returns the keys and values of any mapping.
 func (r reader) entries(n *yamlread.Node, what string) []yamlread.Field {
 	if n.Kind != yamlread.Object {
 		r.at(n, "%s must be a mapping of keys to values, not %s", what, kindOf(n))
@@ -151,7 +145,6 @@ func (r reader) instant(n *yamlread.Node, what string) time.Time {
 	return at.UTC()
 }
 
-// list reads a sequence. With lone, a single scalar counts as a list of one.
 func (r reader) list(n *yamlread.Node, what string, lone bool) []*yamlread.Node {
 	switch {
 	case n.Kind == yamlread.List:
@@ -196,7 +189,6 @@ func child(n *yamlread.Node, key string) *yamlread.Node {
 	return nil
 }
 
-// entryNode returns the k-th value of a key. The key may have a single value.
 func entryNode(n *yamlread.Node, key string, k int) *yamlread.Node {
 	at := child(n, key)
 	if at != nil && at.Kind == yamlread.List && k < len(at.Items) {

@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/runview"
 )
 
-// ErrResultGone is wrapped by [Program.Render] if a template refers to a missing result: its task was
-// skipped or returned none.
+// ErrResultGone means that a template refers to a missing result: its task was skipped or returned none.
 var ErrResultGone = errors.New("a result is missing")
 
 // Rendered is a task with every template filled in.
@@ -40,8 +39,7 @@ type Need struct {
 	Result map[string]any
 }
 
-// Render fills in the templates of task i. result returns the result (a JSON object) of a dependency,
-// nil if it has none. Render calls it only for the tasks from [Program.Referred].
+// Render fills in the templates of task i. It calls result only for the tasks from [Program.Referred].
 func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered, error) {
 	d, err := p.Definition(i)
 	if err != nil {
@@ -78,7 +76,6 @@ func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered,
 	return out, f.err
 }
 
-// data returns the variables of the templates of task i.
 func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte) (map[string]any, error) {
 	params := maps.Clone(d.Globals)
 	if params == nil {
@@ -158,7 +155,6 @@ func (f *filler) texts(list []string) []string {
 	return out
 }
 
-// explain separates a missing result from other failures of a template.
 func (f *filler) explain(err error) error {
 	if strings.Contains(err.Error(), "map has no entry for key") || strings.Contains(err.Error(), "nil data") {
 		return fmt.Errorf("task %q: %w: %s; the task it refers to was skipped or did not return that key", f.id, ErrResultGone, plain(err))
@@ -166,7 +162,6 @@ func (f *filler) explain(err error) error {
 	return fmt.Errorf("task %q: %s", f.id, plain(err))
 }
 
-// plain removes the template engine's prefix for a template without a name.
 func plain(err error) string {
 	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "template: :"), `executing "" at `, "at ")
 }

@@ -11,8 +11,7 @@ import (
 //go:embed dag.schema.json
 var dagSchema []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of a document, for editors. Load checks more than a schema can
-// express.
+// Schema returns the JSON Schema (draft 2020-12) of a document, for editors. Load checks more.
 func Schema() ([]byte, error) {
 	var document map[string]any
 	if err := json.Unmarshal(dagSchema, &document); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// shell reads a script and reports its faults at their lines.
 func (r reader) shell(n *yamlread.Node) string {
 	text := r.text(n, "shell")
 	if !isScalar(n) {
@@ -27,7 +26,6 @@ func (r reader) shell(n *yamlread.Node) string {
 	return text
 }
 
-// script puts the command line of a script, and the variables of its values, into the definition.
 func (u *unit) script(t *Task, d *Definition) {
 	if t.Shell == "" {
 		return
@@ -58,7 +56,6 @@ func (u *unit) script(t *Task, d *Definition) {
 	d.Launch = launch
 }
 
-// verbatim returns a template that renders to the text.
 func verbatim(text string) string {
 	if !gotemplate.Templated(text) {
 		return text

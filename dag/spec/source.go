@@ -14,8 +14,8 @@ type ParamError struct {
 
 func (e *ParamError) Error() string { return "params." + e.Key + ": " + e.Message }
 
-// SetParams replaces declared params of the spec. Text is parsed as JSON unless the declared value is
-// text. The error joins a [*ParamError] for each refused key; then nothing is replaced.
+// SetParams replaces declared params. Text is parsed as JSON unless the declared value is text. After a [*ParamError]
+// nothing is replaced.
 func (s *Spec) SetParams(params map[string]any) error {
 	values, faults := make(map[string]any, len(params)), []error(nil)
 	for _, key := range sortedKeys(params) {
@@ -44,8 +44,7 @@ func (s *Spec) SetParams(params map[string]any) error {
 	return nil
 }
 
-// CompileText compiles a document that travels with the files of its sub-DAGs. params is a JSON object
-// whose values replace declared params.
+// CompileText compiles a document that travels with its sub-DAG files. params is a JSON object.
 func CompileText(name, text string, files map[string]string, params json.RawMessage) (*Compiled, error) {
 	loaded, err := Load(name, []byte(text))
 	if err != nil {

@@ -17,11 +17,9 @@ const (
 	Version = 1
 	// DefaultConcurrency is the default maximum number of tasks in flight.
 	DefaultConcurrency = 100
-	// MaxConcurrency keeps a run far below the number of pending activities at which the server
-	// refuses a workflow's commands.
+	// MaxConcurrency is far below the number of pending activities at which the server refuses a workflow's commands.
 	MaxConcurrency = 500
-	// DefaultTimeout bounds one attempt of a task. A job_type task uses its policy's execution_timeout
-	// instead.
+	// Bound of one attempt of a task. A job_type task uses its policy's execution_timeout.
 	DefaultTimeout = jobtype.Duration(30 * time.Minute)
 	// MaxKeyValid bounds the age of a stored result of a task with a key.
 	MaxKeyValid = jobtype.Duration(24 * time.Hour)
@@ -52,12 +50,9 @@ type Spec struct {
 	file     string
 	size     int
 	doubtful bool
-	// written is the node of params; nil if the document has no places.
-	written *yamlread.Node
-	// defaults is the node of that key; nil likewise.
+	written  *yamlread.Node
 	defaults *yamlread.Node
-	// text is the document if the tasks have no places.
-	text []byte
+	text     []byte
 }
 
 // File returns the name passed to Load.
@@ -66,8 +61,7 @@ func (s *Spec) File() string { return s.file }
 // Size returns the length of the document in bytes.
 func (s *Spec) Size() int { return s.size }
 
-// Task is one entry of tasks; with ForEach or Matrix it fans out. It holds the data that differs
-// between the tasks of a large document.
+// Task is one entry of tasks: the data that differs between the tasks of a large document.
 type Task struct {
 	ID      string
 	Needs   []string
@@ -77,8 +71,7 @@ type Task struct {
 	// Settings may be shared by several tasks: do not modify it.
 	*Settings
 
-	node *yamlread.Node
-	// doubtful: a missing reference of its templates may follow from another fault.
+	node     *yamlread.Node
 	doubtful bool
 }
 
@@ -120,8 +113,7 @@ type Settings struct {
 	Approval *Approval
 	DAG      string // file of a sub-DAG
 
-	kind Kind
-	// source is the origin of items known only during a run; nil otherwise.
+	kind   Kind
 	source *Source
 }
 
@@ -168,8 +160,7 @@ const (
 	KindFanOut Kind = "fan_out"
 )
 
-// metered reports whether a task of this kind takes a place under the concurrency limit. A sleep and
-// an approval use no worker.
+// A sleep and an approval use no worker.
 func (k Kind) metered() bool { return k != KindSleep && k != KindApproval }
 
 var taskIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
@@ -197,8 +188,7 @@ func (h Header) Options() dag.Options {
 	return dag.Options{Concurrency: h.Concurrency, OnFailure: h.OnFailure, Hold: h.HoldOnFailure > 0, FanOuts: h.FanOuts, Chains: h.Chains}
 }
 
-// Definition is the payload of a task: all its data except id, dependencies, priority and rule, which
-// the graph holds. The tasks of a fan-out share one definition.
+// Definition is the payload of a task, shared by the tasks of a fan-out.
 type Definition struct {
 	Kind             Kind             `json:"kind"`
 	Command          []string         `json:"command,omitempty"`
@@ -234,8 +224,7 @@ type Definition struct {
 	PerItem []string `json:"per_item,omitempty"`
 	// FanOut is set for a stand-in.
 	FanOut *FanOut `json:"fan_out,omitempty"`
-	// Refs lists the needs whose results the templates use. A fanned-out entry is listed by the
-	// entry's id.
+	// Needs whose results the templates use, by the entry's id.
 	Refs []string `json:"refs,omitempty"`
 }
 
@@ -253,7 +242,6 @@ func (t *Task) gated() bool {
 	return len(t.Resources)+len(t.Exclusive)+len(t.Shared)+len(t.Key) > 0 || t.RetryBudget != nil
 }
 
-// args is the second payload of a task of a fan-out.
 type args struct {
 	Item   json.RawMessage            `json:"item,omitempty"`
 	Matrix map[string]json.RawMessage `json:"matrix,omitempty"`

@@ -11,13 +11,11 @@ import (
 // MaxAddedBytes bounds a list of added tasks to the size of one message to a workflow.
 const MaxAddedBytes = 1 << 20
 
-// Split reads tasks from the result of task i: a JSON object whose key "tasks" holds a list as in a
-// spec. It returns the growth for EventCompleted, nil if there is none, and the result without the
-// tasks.
+// Split reads tasks from the result of task i: a JSON object whose key "tasks" holds a list as in a spec. It returns
+// the growth for EventCompleted, and the result without the tasks.
 //
-// The tasks obey the rules of a spec. Their needs may name each other and any task of the run; tasks
-// without needs follow task i. They cannot name files, so none may be a sub-DAG. The error is
-// [Faults]; the caller fails task i with it.
+// Their needs may name any task of the run; tasks without needs follow task i. They cannot name files, so none may be
+// a sub-DAG. The error is [Faults].
 func Split(run *dag.Run, i dag.Index, result []byte) (*dag.Growth, []byte, error) {
 	if len(result) == 0 {
 		return nil, result, nil
@@ -46,9 +44,8 @@ type Deferral struct {
 	Checkpoint json.RawMessage
 }
 
-// Defer reads the result of a task that continues: a JSON object with the keys "tasks", as in [Split],
-// and "continue", any value except null. It returns nil for other results. The tasks cannot refer to
-// task i; tasks without needs have no dependency. The error is [Faults].
+// Defer reads the result of a task that continues: a JSON object with the keys "tasks", as in [Split], and
+// "continue", any value except null. The tasks cannot refer to task i.
 func Defer(run *dag.Run, i dag.Index, result []byte) (*Deferral, error) {
 	var object struct {
 		Tasks    json.RawMessage `json:"tasks"`
@@ -76,7 +73,6 @@ func parseGrowth(run *dag.Run, file string, data []byte, splitter string) (*dag.
 	return added.Growth, nil
 }
 
-// finder returns a function that resolves names in a run: an id, or an entry for all its tasks.
 func finder(run *dag.Run) func(string) ([]string, bool) {
 	return func(name string) ([]string, bool) {
 		if _, ok := run.Lookup(name); ok {

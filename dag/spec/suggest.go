@@ -7,8 +7,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
-// suggestion completes a message about an unknown word: the closest known one, or the whole choice
-// without a close one.
 func suggestion(word string, known []string) string {
 	if best := suggest.Word(word, known); best != "" {
 		return "did you mean " + `"` + best + `"` + "?"

@@ -12,11 +12,9 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// fields returns the top-level variables of a task's template.
 func fields() []string { return []string{"Needs", "Params", "Item", "Matrix", "Run", "Schedule"} }
 
-// checkTemplates checks the references in every templated text of an entry and records them in the
-// definition.
+// checkTemplates records the references in the definition.
 func (u *unit) checkTemplates(t *Task, d *Definition) {
 	refs := map[string]bool{}
 	t.eachText(d.Launch, func(text string, at *yamlread.Node) {
@@ -39,7 +37,6 @@ func (u *unit) checkTemplates(t *Task, d *Definition) {
 	d.Refs = slices.Sorted(maps.Keys(refs))
 }
 
-// below returns the place of a line within a block of text.
 func below(at *yamlread.Node, line int) *yamlread.Node {
 	if at == nil || line == 0 || !at.Block {
 		return at
@@ -50,7 +47,6 @@ func below(at *yamlread.Node, line int) *yamlread.Node {
 	return &moved
 }
 
-// eachText calls f for every text of an entry that may be a template. launch has the keys of its program.
 func (t *Task) eachText(launch map[string]any, f func(text string, at *yamlread.Node)) {
 	at := func(key string, k int) *yamlread.Node { return entryNode(t.node, key, k) }
 	f(t.When, at("when", 0))
@@ -99,7 +95,6 @@ func eachLeaf(v any, at *yamlread.Node, f func(text string, at *yamlread.Node)) 
 	}
 }
 
-// checkRef returns the fault of a reference, and records its use.
 func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs map[string]bool) string {
 	switch ref.Root {
 	case "Needs":

@@ -7,13 +7,11 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// Warnings returns likely mistakes in the commands and params of the spec and of its sub-DAG files.
-// They do not prevent a run.
+// Warnings returns likely mistakes, which do not prevent a run.
 func (c *Compiled) Warnings() Faults {
 	return c.warnings(map[string]bool{})
 }
 
-// warnings examines each file once.
 func (c *Compiled) warnings(examined map[string]bool) Faults {
 	var found Faults
 	if !examined[c.Spec.file] {
@@ -45,7 +43,6 @@ func (s *Spec) warnings() Faults {
 	return w.sorted("warnings")
 }
 
-// harmless reports whether a large document has no warnings. It keeps no nodes.
 func (s *Spec) harmless() bool {
 	found := 0
 	root := yamlread.ReadItems(s.file, s.text, documentOptions(false), "tasks", func(n *yamlread.Node) bool {

@@ -17,7 +17,6 @@ import (
 	"github.com/roundsman/roundsman/starter/keys"
 )
 
-// secretBytes is the length of the random secret that seals sessions.
 const secretBytes = 32
 
 type accessFiles struct {
@@ -27,7 +26,7 @@ type accessFiles struct {
 	sessions   *auth.Sessions
 }
 
-// readFiles reads the files at the start, so that a missing file is reported at once.
+// A missing file is reported at the start.
 func (h *HTTP) readFiles() error {
 	var faults []error
 	var err error
@@ -78,7 +77,6 @@ func (h *HTTP) serverTLS() (*tls.Config, error) {
 	return encryption, nil
 }
 
-// authenticator returns the authenticator for the configuration, and the pages of the log-in.
 func (h *HTTP) authenticator() (*auth.Authenticator, map[string]http.Handler) {
 	options := auth.Options{Policy: h.Access.Policy(), Certificates: h.Access.ClientCA != "", Workers: remoteWorker(h.gateway)}
 	ring := keys.NewRing(keys.New(h.client))

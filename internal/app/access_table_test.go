@@ -41,7 +41,7 @@ func (b byHeader) Authenticate(r *http.Request) (api.Caller, error) {
 	who, _, _ := strings.Cut(r.Header.Get("Who"), "/")
 	rights, known := b[who]
 	if !known {
-		return api.Caller{}, problem.New(http.StatusUnauthorized, "", "nobody is logged in")
+		return api.Caller{}, problem.New(http.StatusUnauthorized, "", "not logged in")
 	}
 	return api.Caller{Name: who, Auth: "key", Rights: rights}, nil
 }

@@ -11,22 +11,18 @@ import (
 	"time"
 )
 
-// child is a process that ends with this one: it ends with its standard input, which the kernel closes even
-// after kill -9.
+// child ends with its standard input, which the kernel closes even after kill -9 of this process.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	tail  *tail
-	// done is closed when the process has ended and Wait has returned.
-	done chan struct{}
-	err  error
+	done  chan struct{}
+	err   error
 }
 
-// runChild starts cmd with its standard error appended to logFile. lines, if not nil, reads its standard
-// output to the end.
+// runChild starts cmd with its standard error appended to logFile. lines reads its standard output to the end.
 //
-// The child has its own process group. Otherwise the terminal's Ctrl-C would stop the server before the
-// workers have drained.
+// The child has its own process group: the terminal's Ctrl-C would stop the server before the workers have drained.
 func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, error) {
 	log, err := OpenLog(logFile)
 	if err != nil {
@@ -56,7 +52,6 @@ func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, err
 	return c, nil
 }
 
-// stop closes the child's standard input, kills the child after the budget, and returns when it has ended.
 func (c *child) stop(budget time.Duration) {
 	_ = c.stdin.Close() // The signal to stop. A second close has no effect.
 	timer := time.NewTimer(budget)
@@ -100,7 +95,6 @@ func (t *tail) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// last returns the last line, except a pointer to the help.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,8 +18,7 @@ import (
 	"github.com/roundsman/roundsman/workers/recall"
 )
 
-// ClientOptions converts connection settings to options of [starter.Dial]. It reads the certificates, so a
-// missing file is an error.
+// ClientOptions converts connection settings. It reads the certificates, so a missing file is an error.
 func ClientOptions(settings config.Temporal) (starter.Options, error) {
 	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey, Gzip: settings.Compression == "gzip", Render: render, Recall: recall.Run}
 	switch {
@@ -39,7 +38,6 @@ func ClientOptions(settings config.Temporal) (starter.Options, error) {
 	return options, nil
 }
 
-// render implements [starter.Render] with the settings of a worker.
 func render(in contract.ExecuteInput) starter.Rendered {
 	job, err := jobs.Merged(in)
 	rendered := starter.Rendered{Params: job.Params}
@@ -92,8 +90,7 @@ func pem(path, data string) ([]byte, error) {
 }
 
 // Profile reads the connection profile of Temporal's own tools: TEMPORAL_PROFILE in the TOML file
-// TEMPORAL_CONFIG_FILE (default: temporalio/temporal.toml in the user's configuration directory). Without a
-// file it returns no settings. [config.Load] applies the TEMPORAL_* variables over files.
+// TEMPORAL_CONFIG_FILE (default: temporalio/temporal.toml in the user's configuration directory), if any.
 func Profile(environ []string) (config.Temporal, error) {
 	variables := environment(environ)
 	file, name := variables["TEMPORAL_CONFIG_FILE"], variables["TEMPORAL_PROFILE"]

@@ -45,8 +45,7 @@ type ControlOptions struct {
 	Logger *slog.Logger
 }
 
-// StartControl starts the control plane alone, for `roundsman server`. It refuses a server without
-// Roundsman's requirements.
+// StartControl starts the control plane alone. It refuses a server without Roundsman's requirements.
 func StartControl(ctx context.Context, options ControlOptions) (*Process, error) {
 	if err := requireServer(ctx, options.Client, options.Logger); err != nil {
 		return nil, err
@@ -87,8 +86,7 @@ func newActivities(client *starter.Client, thresholds config.Fleet, audit config
 	return control.New(client.Temporal(), thresholds.Thresholds(), control.WithPlane(plane, !thresholds.Declared), control.WithAuditEntries(audit.Entries), control.WithAuditAge(kept.Audit), control.WithNotifications(len(told.Receivers) > 0))
 }
 
-// planeSettings returns the sections of the file that may differ between control planes. Of receivers it has
-// only the names, since addresses may be secret.
+// Of receivers only the names are compared, since addresses may be secret.
 func planeSettings(thresholds config.Fleet, audit config.Audit, kept config.Retention, told config.Notify) map[string]string {
 	settings := map[string]string{"fleet": "", "audit": fmt.Sprintf("entries: %d", audit.Entries), "retention": "", "notify": strings.Join(slices.Sorted(maps.Keys(told.Receivers)), ", ")}
 	if thresholds.Declared {
@@ -105,7 +103,6 @@ func newObserver(client *starter.Client, activities *control.Control) *fleet.Obs
 	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), activities)
 }
 
-// shimLine is the command line of a shim, as a type for fx.
 type shimLine []string
 
 func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, told config.Notify, shim shimLine, logger *slog.Logger) (*workers.Control, error) {
@@ -125,12 +122,10 @@ func newControl(client *starter.Client, activities *control.Control, observer *f
 	})
 }
 
-// controlParts returns the control plane and, started after it, the keeper of the shared workflows.
 func controlParts(plane *workers.Control, activities *control.Control, address string, log *slog.Logger) parts {
 	return parts{{"control plane", plane}, {"keeper", &keeper{activities: activities, address: address, log: log}}}
 }
 
-// keeper sets the thresholds of the worker registry and starts missing shared workflows.
 type keeper struct {
 	activities *control.Control
 	address    string
@@ -193,7 +188,6 @@ func (e *ServerError) Error() string {
 	return text.String()
 }
 
-// requireServer waits for a server that does not answer, and refuses one without the requirements.
 func requireServer(ctx context.Context, client *starter.Client, log *slog.Logger) error {
 	if err := awaitNamespace(ctx, client, log); err != nil {
 		return err

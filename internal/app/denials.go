@@ -12,13 +12,11 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// denialsEvery is the interval at which refused requests are recorded. A caller with thousands of refused
-// requests causes one audit entry per interval.
+// A caller with thousands of refused requests causes one audit entry per interval.
 const denialsEvery = 10 * time.Second
 
 const mostDenials = 500
 
-// denials adds up requests without the required permission.
 type denials struct {
 	client *starter.Client
 	mu     sync.Mutex
@@ -47,7 +45,7 @@ func (d *denials) add(caller api.Caller, operation string) {
 			return
 		}
 		sum = &contract.AuditEntry{
-			Kind: contract.AuditOperator, Action: "refused", Code: contract.CodeAccessDenied, Object: operation,
+			Kind: contract.AuditOperator, Action: contract.AuditRefused, Code: contract.CodeAccessDenied, Object: operation,
 			Actor: caller.Name, From: caller.Address, Via: caller.Via, Auth: caller.Auth, Since: now,
 		}
 		d.sums[key] = sum

@@ -52,8 +52,7 @@ type Dev struct {
 	// Client is connected to the server at Ready.
 	Client *starter.Client
 	Ready  ServerReady
-	// Open are the groups, by job type, that were open when this process started. It continues
-	// them.
+	// Groups by job type that were open when this process started.
 	Open map[string]starter.RunRef
 
 	lock    *dirLock
@@ -62,7 +61,6 @@ type Dev struct {
 	failed  chan error
 }
 
-// Files in the data dir of `dev`.
 const (
 	dbFile = "temporal.db"
 	// cliDBFile is the database of Temporal's CLI, which may have another schema and does not check it.
@@ -73,8 +71,8 @@ const (
 	LogFile = "roundsman.log"
 )
 
-// StartDev locks the data dir, starts a server or connects to one, starts the control plane and the workers,
-// and applies the configuration. After an error it stops the parts already started.
+// StartDev locks the data dir, starts or connects to a server, starts the control plane and the workers, and applies
+// the configuration. After an error it stops the started parts.
 func StartDev(ctx context.Context, options DevOptions) (*Dev, error) {
 	lock, err := lockDir(ctx, options.DataDir, lockWait)
 	if err != nil {
@@ -118,7 +116,6 @@ func (d *Dev) startAll(ctx context.Context, options DevOptions) error {
 	return d.apply(ctx, options.Config)
 }
 
-// connect dials the server, after starting it unless it is external.
 func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 	settings := options.Temporal
 	if options.External {
@@ -155,8 +152,7 @@ func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 }
 
 func (d *Dev) run(ctx context.Context, options DevOptions) error {
-	// All nodes share the handlers, since they run on the same machine and must see the same state
-	// of it.
+	// All nodes share the handlers, since they run on the same machine.
 	handlers, err := Handlers(options.DataDir, options.Shim, options.Handlers)
 	if err != nil {
 		return err
@@ -192,8 +188,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	return nil
 }
 
-// findOpen finds the open groups before this process continues them. Otherwise a group that ends during the
-// start would count as an old one.
+// A group that ends during the start would otherwise count as an old one.
 func (d *Dev) findOpen(ctx context.Context, loaded *config.Config) error {
 	d.Open = map[string]starter.RunRef{}
 	for name := range loaded.JobTypes {
@@ -255,8 +250,7 @@ func (d *Dev) fail(err error) {
 // Failed returns a channel with the error of a part that ended and could not be restarted.
 func (d *Dev) Failed() <-chan error { return d.failed }
 
-// Stop ends everything in order: the workers drain, then the control plane and the server stop. The Schedules
-// stay.
+// Stop drains the workers, then stops the control plane and the server. The Schedules stay.
 func (d *Dev) Stop(ctx context.Context) error {
 	var faults []error
 	if d.process != nil {
@@ -271,8 +265,7 @@ func (d *Dev) Stop(ctx context.Context) error {
 	return errors.Join(append(faults, d.lock.release())...)
 }
 
-// WithDev starts the processes, runs action on them, and stops them. The context of action ends with the
-// cause when a process fails.
+// WithDev runs action on the processes. Its context ends with the cause when one fails.
 func WithDev(ctx context.Context, options DevOptions, action func(context.Context, *Dev) error) (err error) {
 	dev, err := StartDev(ctx, options)
 	if err != nil {

@@ -11,16 +11,13 @@ import (
 )
 
 const (
-	// startServerWithin bounds one start of the dev server, which normally takes a second. Recovery
-	// of a large file takes longer.
+	// A start normally takes a second; recovery of a large file takes longer.
 	startServerWithin = 60 * time.Second
-	// stopServerWithin bounds an orderly stop. Then the process is killed; the state is safe either
-	// way.
+	// After stopServerWithin the process is killed; the state is safe either way.
 	stopServerWithin = 15 * time.Second
 	// restartDelay limits the restarts of a server that ends at once.
 	restartDelay = time.Second
-	// maxRestarts in a row end the supervision, since another attempt would not help. The count
-	// starts again after a run of settledAfter.
+	// The count of restarts starts again after a run of settledAfter.
 	maxRestarts  = 5
 	settledAfter = time.Minute
 )
@@ -40,8 +37,7 @@ type DevServer struct {
 	DBFile, LogFile string
 	// ReadyFile holds the address while the server runs.
 	ReadyFile string
-	// Temporary state is removed after the stop. The server is then killed, which saves the second
-	// of its drain.
+	// Temporary state is removed after the stop, so the server is killed without its drain.
 	Temporary bool
 }
 
@@ -58,27 +54,22 @@ type ServerReady struct {
 	UIURL   string `json:"ui_url"`
 }
 
-// serverKeeper keeps one dev server running. After an unexpected end it starts the server again with the same
-// ports and file, so clients see a short interruption only.
+// serverKeeper restarts the dev server after an unexpected end with the same ports and file.
 type serverKeeper struct {
 	options DevServer
 	launch  launcher
 	logger  *slog.Logger
-	// notify receives texts for the operator about the server.
-	notify func(string)
-	// failed receives the error of a server that cannot be kept running.
-	failed chan error
+	notify  func(string)
+	failed  chan error
 
 	mu      sync.Mutex
 	current *child
 	ready   ServerReady
 
-	// cancel ends the supervision, done is closed when it has ended.
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// startServer starts the server, waits until it is healthy, and keeps it running.
 func startServer(ctx context.Context, options DevServer, logger *slog.Logger, notify func(string)) (*serverKeeper, error) {
 	launch, err := newLauncher(options)
 	if err != nil {
@@ -111,7 +102,6 @@ func (k *serverKeeper) Ready() ServerReady {
 	return k.ready
 }
 
-// start runs one server process and waits until it is healthy.
 func (k *serverKeeper) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startServerWithin,
 		fmt.Errorf("the dev server was not healthy within %s: see %s", startServerWithin, k.options.LogFile))

@@ -29,7 +29,6 @@ func StartGateway(ctx context.Context, options GatewayOptions) (*Process, error)
 	return start(ctx, stopHTTPWithin, options.Logger, fx.Supply(options.Logger, all))
 }
 
-// gatewayChecks returns the checks of a gateway, which is alive while it answers them.
 func (h *Health) gatewayChecks() telemetry.Checks {
 	return telemetry.Checks{Alive: func() error { return nil }, Ready: func() error { return h.answering() }}
 }
@@ -44,7 +43,6 @@ func newGateway(ctx context.Context, client *starter.Client, logger *slog.Logger
 	})
 }
 
-// remoteWorker returns a function that opens the token of a worker for the authenticator.
 func remoteWorker(g *gateway.Gateway) func(token string) (auth.RemoteWorker, error) {
 	return func(token string) (auth.RemoteWorker, error) {
 		w, err := g.Worker(token)

@@ -11,9 +11,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Handlers returns all handlers of this binary: the built-in ones and own. Handlers that store data use
-// dataDir, from the first job on. shim is the command line of this binary as a shim, see [command.Options].
-// Two handlers of one name are an error.
+// Handlers returns the built-in handlers and own. Two of one name are an error. shim is the command line of this
+// binary as a shim, see [command.Options].
 func Handlers(dataDir string, shim []string, own []jobtype.Handler) ([]jobtype.Handler, error) {
 	all := append(builtin(dataDir, shim), own...)
 	seen := map[string]bool{}
@@ -33,8 +32,7 @@ func Handlers(dataDir string, shim []string, own []jobtype.Handler) ([]jobtype.H
 	return all, nil
 }
 
-// builtin returns the built-in handlers. All workers of the process share them: scrub has one open baseline,
-// the handlers for SeaweedFS one lease.
+// All workers of the process share the handlers: scrub has one open baseline, those for SeaweedFS one lease.
 func builtin(dataDir string, shim []string) []jobtype.Handler {
 	handlers := []jobtype.Handler{
 		command.New(command.Options{Shim: shim}),
@@ -62,8 +60,7 @@ func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtyp
 // OwnShim returns the command line of this binary as a shim, for a process that calls [ShimCode].
 func OwnShim() []string { return []string{"/proc/self/exe", command.ShimArgument} }
 
-// ShimCode runs the process as a shim if its arguments, without the program's name, request it. Call it
-// before anything else.
+// ShimCode runs the process as a shim if its arguments request it. Call it before anything else.
 func ShimCode(args []string) (code int, shim bool) {
 	if len(args) == 0 || args[0] != command.ShimArgument {
 		return 0, false

@@ -16,26 +16,20 @@ import (
 )
 
 const (
-	// pollStall is how long a queue with free slots may have no poll before the process counts as
-	// broken. Polls last a minute, and the SDK waits at most 10 s after errors.
-	pollStall = 3 * time.Minute
-	// silentBeats is the number of heartbeat intervals without an answer of the server after which a
-	// process is not ready.
+	// Polls last a minute, and the SDK waits at most 10 s after errors.
+	pollStall   = 3 * time.Minute
 	silentBeats = 3
 )
 
 // Health serves the state of a process, see package telemetry. A nil *Health serves nothing.
 type Health struct {
-	address string
-	told    *telemetry.Telemetry
-	// runs counts the ends of runs; nil before [WatchRuns].
-	runs *runend.Watcher
-	// patience is the longest time without an answer of the server.
+	address  string
+	told     *telemetry.Telemetry
+	runs     *runend.Watcher
 	patience time.Duration
 }
 
-// NewHealth prepares /healthz, /readyz and /metrics at address; a port alone means loopback. beats is the
-// heartbeat interval of the connection.
+// NewHealth prepares /healthz, /readyz and /metrics at address; a port alone means loopback.
 func NewHealth(address string, beats time.Duration) (*Health, error) {
 	if address == "" {
 		return nil, nil
@@ -56,7 +50,6 @@ func (h *Health) Watch(options *starter.Options) {
 	}
 }
 
-// parts returns the listener as the first part of a process. It answers while other parts start and stop.
 func (h *Health) parts(checks telemetry.Checks, logger *slog.Logger) parts {
 	if h == nil {
 		return nil
@@ -103,7 +96,6 @@ func (h *Health) answering() error {
 	return nil
 }
 
-// stalled returns an error if the queue has had no poll for too long.
 func (h *Health) stalled(queue string, since time.Time) error {
 	open, last := h.told.Traffic.Polls(queue)
 	if last.Before(since) {

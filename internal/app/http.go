@@ -52,8 +52,7 @@ type HTTP struct {
 	files    accessFiles
 }
 
-// Timeouts of the server. There is none for writing: events last for hours, and answers that wait have their
-// own bound.
+// There is no timeout for writing: events last for hours, and answers that wait have their own bound.
 const (
 	readHeaderWithin = 10 * time.Second
 	readWithin       = 30 * time.Second
@@ -102,8 +101,7 @@ func (h *HTTP) Watch(options *starter.Options) {
 	}
 }
 
-// Loopback reports whether only this machine can connect to the address. On another address a process must
-// authenticate its callers.
+// Loopback reports whether only this machine can connect. Otherwise a process must authenticate its callers.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -116,8 +114,7 @@ func Loopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// parts returns the server as the last part to start and the first to stop. So the control plane runs while the
-// server does.
+// The server is the last part to start and the first to stop, so the control plane runs while it does.
 func (h *HTTP) parts(client *starter.Client, logger *slog.Logger) parts {
 	if h == nil {
 		return nil
@@ -193,7 +190,6 @@ func (h *HTTP) options() (api.Options, error) {
 	}, err
 }
 
-// extraOperations returns the operations of other packages. A gateway's own process has the protocol only.
 func extraOperations(g *gateway.Gateway, bare bool) []func(*api.API) {
 	if bare {
 		return []func(*api.API){rest.Protocol(g)}
@@ -201,7 +197,6 @@ func extraOperations(g *gateway.Gateway, bare bool) []func(*api.API) {
 	return []func(*api.API){rest.Protocol(g), rest.Management, authoring.Operations, console.Operations()}
 }
 
-// pages returns the pages outside the API. A gateway's own process has none.
 func pages(bare bool) map[string]http.Handler {
 	if bare {
 		return map[string]http.Handler{}

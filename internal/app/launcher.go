@@ -24,7 +24,6 @@ const (
 	serverBinaryEnv = "ROUNDSMAN_DEVSERVER"
 )
 
-// launcher runs one kind of server and waits until it is healthy.
 type launcher interface {
 	run(DevServer) (*child, error)
 	await(context.Context, *child, DevServer) (ServerReady, error)
@@ -68,7 +67,6 @@ func findServer(options DevServer) (string, error) {
 		"(--temporal-cli PATH), or a running server (--address HOST:PORT)", serverBinary, options.Executable)
 }
 
-// embedded is roundsman-devserver, which prints a line of JSON when it is healthy.
 type embedded struct {
 	path  string
 	ready chan ServerReady
@@ -108,12 +106,10 @@ func (e *embedded) await(ctx context.Context, process *child, _ DevServer) (Serv
 	}
 }
 
-// temporalCLI is `temporal server start-dev`. It has no ready line and does not end with its standard input,
-// so a shell watches the input.
+// Temporal's server has no ready line and does not end with its standard input, so a shell watches the input.
 type temporalCLI struct{ path string }
 
-// untilEOF runs its arguments as a command and kills the command at the end of standard input. The waiting
-// process keeps no output open, so the command's own end is noticed at once.
+// The waiting process keeps no output open, so the command's own end is noticed at once.
 const untilEOF = `exec 3<&0; "$@" </dev/null & child=$!; { cat <&3; kill "$child"; } >/dev/null 2>&1 & exec 3<&-; wait "$child"`
 
 func (t *temporalCLI) run(options DevServer) (*child, error) {
@@ -121,8 +117,7 @@ func (t *temporalCLI) run(options DevServer) (*child, error) {
 	return runChild(exec.Command("sh", args...), options.LogFile, nil) //nolint:gosec,noctx // the operator named the binary; lives as long as its keeper says
 }
 
-// startDevArgs returns the flags for Temporal's dev server: our search attributes, and the settings in which
-// roundsman-devserver differs from a stock server (docs/devserver.md has the reasons).
+// startDevArgs returns search attributes, and the settings with reasons in docs/devserver.md.
 func startDevArgs(options DevServer) []string {
 	args := []string{
 		"server", "start-dev", "--ip", "127.0.0.1",
@@ -175,7 +170,6 @@ func (t *temporalCLI) await(ctx context.Context, process *child, options DevServ
 	}
 }
 
-// freePorts replaces the ports 0 by free ones, for a server that cannot choose.
 func freePorts(options DevServer) (DevServer, error) {
 	for _, port := range []*int{&options.Port, &options.UIPort} {
 		if *port != 0 {
@@ -193,7 +187,6 @@ func freePorts(options DevServer) (DevServer, error) {
 	return options, nil
 }
 
-// portOf returns the port of host:port or of a URL; 0 without one.
 func portOf(address string) int {
 	if parsed, err := url.Parse(address); err == nil && parsed.Port() != "" {
 		address = parsed.Host

@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// lockWait is how long a second `dev` waits for the first. A stopped or killed one ends within
-	// seconds.
+	// A stopped or killed `dev` ends within seconds.
 	lockWait = 5 * time.Second
 	lockPoll = 50 * time.Millisecond
 	lockFile = "lock"
@@ -24,11 +23,9 @@ const (
 
 var errInUse = errors.New("in use")
 
-// dirLock locks a data dir for one process. The kernel releases it with the process, also after kill -9. The
-// file stays: if it were removed, two processes could lock two different inodes.
+// The kernel releases the lock with the process. Without the file two processes could lock two different inodes.
 type dirLock struct{ file *os.File }
 
-// lockDir creates dir if needed and locks it within wait.
 func lockDir(ctx context.Context, dir string, wait time.Duration) (*dirLock, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("data dir: %w", err)
@@ -83,8 +80,7 @@ func inUse(ctx context.Context, dir, holder string, wait time.Duration, err erro
 	return fmt.Errorf("data dir %s is %w by %s (waited %s): stop that one, or choose another --data-dir", dir, err, who, wait)
 }
 
-// release unlocks, then closes. A close alone does not unlock while a command is starting, since its process
-// has a copy of every descriptor until exec.
+// A close alone does not unlock while a command is starting, which has a copy of every descriptor until exec.
 func (l *dirLock) release() error {
 	if l == nil {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// nodeMetrics exports a node worker's own figures. The SDK's slots lack them, because several queues share
-// slots.
+// The SDK's slots lack a node's figures, because several queues share slots.
 type nodeMetrics struct {
 	node                                         *workers.Node
 	slots, used, jobs, zombies, undelivered, reg *prometheus.Desc

@@ -64,7 +64,6 @@ func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied,
 // maxCompleted bounds the runs searched for the last success of each job type.
 const maxCompleted = 1000
 
-// lastCompleted returns the last completed scheduled run of each job type.
 func lastCompleted(ctx context.Context, client *starter.Client) (map[string]starter.Run, error) {
 	ended, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Outcomes: []contract.Outcome{contract.OutcomeCompleted}, Limit: maxCompleted})
 	if err != nil {
@@ -85,8 +84,7 @@ const (
 	readsAtOnce   = 8
 )
 
-// lastValues reads the numbers that jobs returned up to these runs. It skips a result that it cannot read
-// within ctx; the next run of the job type has the numbers.
+// lastValues skips a result that it cannot read within ctx; the next run of the job type has the numbers.
 func lastValues(ctx context.Context, client *starter.Client, runs map[string]starter.Run) map[string]runend.LastValues {
 	var mu sync.Mutex
 	var reads errgroup.Group
@@ -115,8 +113,7 @@ type usage struct {
 	workers   []contract.WorkerDetail
 }
 
-// controlMetrics exports the queue, lanes, pools, keys and workers of the namespace. They are the same in
-// every control plane.
+// The figures are the same in every control plane.
 type controlMetrics struct {
 	ask func(context.Context) (usage, error)
 
@@ -149,7 +146,7 @@ func newControlMetrics(ask func(context.Context) (usage, error)) *controlMetrics
 	}
 }
 
-// askUsage queries admission and the worker registry, which answer from memory, and not visibility.
+// Admission and registry answer from memory.
 func askUsage(client *starter.Client) func(context.Context) (usage, error) {
 	return func(ctx context.Context) (usage, error) {
 		var answer usage
@@ -212,7 +209,6 @@ func (m *controlMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// current returns the last answer, or a new one if it is too old.
 func (m *controlMetrics) current(now time.Time) (usage, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// notifyMetrics exports the deliveries to the receivers. They are the same in every control plane.
 type notifyMetrics struct {
 	view                            func(context.Context) (contract.NotificationsView, error)
 	delivered, waiting, failingSecs *prometheus.Desc

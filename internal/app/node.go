@@ -32,8 +32,7 @@ type NodeOptions struct {
 	DataDir string
 	// Labels can be required by proposals.
 	Labels map[string]string
-	// JobTypes restricts the worker; empty allows all job types of its handlers. Shared lists job
-	// types whose shared queue it polls.
+	// JobTypes restricts the worker; empty allows all. Shared lists the polled shared queues.
 	JobTypes, Shared []string
 	// MaxDetect and MaxExecute bound the parallel work.
 	MaxDetect, MaxExecute int

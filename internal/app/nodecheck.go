@@ -15,8 +15,7 @@ import (
 // checkNodeWithin bounds the check, since a worker also starts without the server.
 const checkNodeWithin = 5 * time.Second
 
-// checkNode logs the settings of applied job types that this node cannot fulfil. Those of job types named in
-// the options are also returned as an error.
+// checkNode logs the settings that this node cannot fulfil; for named job types they are an error.
 func checkNode(ctx context.Context, options NodeOptions, handlers []jobtype.Handler) error {
 	checkers := map[string]jobtype.NodeChecker{}
 	for _, handler := range handlers {

@@ -43,8 +43,8 @@ func (s notifySource) TypeRules(ctx context.Context) ([]decide.TypeRules, error)
 	return rules, nil
 }
 
-// Ended implements notify.Source. Visibility lists the latest starts first, so a list at its limit may lack
-// any end. Ended halves the span until the list fits.
+// Ended implements notify.Source. Visibility lists the latest starts first, so a full list may lack any end. Ended halves the span until the list
+// fits.
 func (s notifySource) Ended(ctx context.Context, since time.Time) (ended []decide.Ended, until time.Time, err error) {
 	filter := starter.RunFilter{EndedSince: since, Limit: maxEnded}
 	runs, err := s.client.Runs().List(ctx, filter)
@@ -101,7 +101,6 @@ func (s notifySource) Approvals(ctx context.Context) (decide.Approvals, error) {
 	return found, ctx.Err()
 }
 
-// groupOf returns the job type of the group that a job's DAG belongs to; "" for other runs.
 func groupOf(workflowID string) string {
 	group, _, child := strings.Cut(strings.TrimPrefix(workflowID, "group/"), "/")
 	if !child || !strings.HasPrefix(workflowID, "group/") {

@@ -15,7 +15,6 @@ import (
 // stopMargin is the time to stop in addition to the drain of jobs.
 const stopMargin = 15 * time.Second
 
-// component is one part of a process: the control plane or a node worker.
 type component interface {
 	// Start returns when the part works, or with its error.
 	Start(context.Context) error
@@ -25,7 +24,6 @@ type component interface {
 	Wait(context.Context) error
 }
 
-// part names a component for messages.
 type part struct {
 	name string
 	component
@@ -43,8 +41,7 @@ type Process struct {
 	unwatch  context.CancelFunc
 }
 
-// start builds and starts a process. A part may wait until ctx ends, for example a worker for a control
-// plane. If a part cannot start, the parts before it are stopped.
+// A part may wait until ctx ends. If a part cannot start, the parts before it are stopped.
 func start(ctx context.Context, drain time.Duration, logger *slog.Logger, options ...fx.Option) (*Process, error) {
 	p := &Process{failed: make(chan error, 1)}
 	p.watching, p.unwatch = context.WithCancel(context.WithoutCancel(ctx))
@@ -85,7 +82,6 @@ func (p *Process) run(lifecycle fx.Lifecycle, all parts) {
 	}
 }
 
-// watch reports the error of a part that ended by itself. The first error is enough.
 func (p *Process) watch(each part) {
 	err := each.Wait(p.watching)
 	if err == nil {
@@ -108,8 +104,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.app.Stop(ctx)
 }
 
-// fxLogger logs fx's steps and errors at level debug. Each error is also returned and printed by the caller;
-// fx would log it four times.
+// Each error is also returned and printed by the caller; fx would log it four times.
 func fxLogger(logger *slog.Logger) fxevent.Logger {
 	events := &fxevent.SlogLogger{Logger: logger.With("component", "fx")}
 	events.UseLogLevel(slog.LevelDebug)
@@ -117,8 +112,7 @@ func fxLogger(logger *slog.Logger) fxevent.Logger {
 	return events
 }
 
-// plainCause removes the frames that fx's container adds to a constructor's error. They do not help an
-// operator.
+// plainCause removes the frames of fx's container.
 func plainCause(err error) error {
 	for strings.HasPrefix(fmt.Sprintf("%T", err), "dig.") {
 		inner := errors.Unwrap(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// newSweeper returns the sweeper of old runs, or nil if only the namespace's retention applies.
 func newSweeper(client *starter.Client, settings config.Retention, log *slog.Logger) *retention.Sweeper {
 	if settings.Runs == 0 {
 		return nil
@@ -29,13 +28,11 @@ func sweeperParts(sweeper *retention.Sweeper) parts {
 	return parts{{"retention", &keeping{keep: sweeper.Keep}}}
 }
 
-// pageParts returns the part that closes pages of ended runs.
 func pageParts(client *starter.Client, log *slog.Logger) parts {
 	store := pagestore.NewStore(client.Temporal(), client.Namespace(), starter.DataConverter())
 	return parts{{"pages", &keeping{keep: pagestore.NewKeeper(store, client.Temporal(), log).Keep}}}
 }
 
-// keeping runs a function in the background as a part of the control plane.
 type keeping struct {
 	keep func(ctx context.Context)
 	stop context.CancelFunc

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// group starts and stops several components at the same time, since a person would wait for workers that
-// drain one after the other.
+// A person would wait for workers that drain one after the other.
 type group []component
 
 func together(name string, nodes []*workers.Node) part {
@@ -21,8 +20,7 @@ func together(name string, nodes []*workers.Node) part {
 	return part{name, members}
 }
 
-// Start implements component. If a member fails, the others' start is canceled. Stop then ends the started
-// members.
+// Start implements component. If a member fails, the others' start is canceled.
 func (g group) Start(ctx context.Context) error {
 	starting, ctx := errgroup.WithContext(ctx)
 	for _, member := range g {

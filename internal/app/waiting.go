@@ -45,7 +45,6 @@ func untilAnswered(ctx context.Context, address string, log *slog.Logger, reques
 	}
 }
 
-// unanswered returns the reason if the error means that the server does not answer.
 func unanswered(err error) (why string, is bool) {
 	if gone, ok := errors.AsType[*starter.UnreachableError](err); ok {
 		return gone.Why(), true
@@ -61,7 +60,6 @@ func unanswered(err error) (why string, is bool) {
 
 const namespaceTimeout = 10 * time.Second
 
-// awaitNamespace waits until the server answers for the client's namespace. The checks judge any other answer.
 func awaitNamespace(ctx context.Context, client *starter.Client, log *slog.Logger) error {
 	err := untilAnswered(ctx, client.Connection().Address, log, func() error {
 		limited, cancel := context.WithTimeout(ctx, namespaceTimeout)

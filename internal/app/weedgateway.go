@@ -16,8 +16,7 @@ import (
 // WeedGatewayOptions configure the process that serves weed workers.
 type WeedGatewayOptions struct {
 	Client *starter.Client
-	// DataDir stores the ids of the gateway's workers and undelivered outcomes. With it a killed
-	// gateway has its workers back at once.
+	// With DataDir a killed gateway has its workers and undelivered outcomes back at once.
 	DataDir string
 	// DrainTimeout is how long running jobs continue after a stop; 0 means not at all.
 	DrainTimeout time.Duration
@@ -61,7 +60,6 @@ func (g *WeedGateway) Stop(ctx context.Context) error {
 	return errors.Join(g.Process.Stop(ctx), g.leases.Close(ctx))
 }
 
-// weedFleet runs a node worker in this process for every weed worker.
 type weedFleet struct{ options WeedGatewayOptions }
 
 // Join implements [gateway.Fleet].
@@ -97,7 +95,6 @@ func newWeedNode(client *starter.Client, settings workers.NodeOptions, joining g
 	return workers.NewNode(client.Temporal(), settings)
 }
 
-// refusedJoin marks the error that another live worker has the id.
 func refusedJoin(err error) error {
 	_, elsewhere := errors.AsType[*workers.RefusedError](err)
 	_, here := errors.AsType[*workers.InUseError](err)
@@ -107,7 +104,6 @@ func refusedJoin(err error) error {
 	return err
 }
 
-// weedMember is the node worker of a weed worker.
 type weedMember struct {
 	*workers.Node
 

@@ -31,7 +31,6 @@ func callRules() []Rule {
 	}
 }
 
-// goroutines finds go statements in decision code.
 func goroutines(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -50,7 +49,6 @@ func goroutines(repo Repo) []string {
 	return found
 }
 
-// sleepingTests finds sleeps in tests and in packages used only by tests.
 func sleepingTests(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -64,7 +62,6 @@ func sleepingTests(repo Repo) []string {
 	return found
 }
 
-// callsOf finds calls of the function name of a package imported as qualifier.
 func callsOf(p Package, f File, qualifier, name string) []string {
 	var found []string
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -80,7 +77,6 @@ func callsOf(p Package, f File, qualifier, name string) []string {
 	return found
 }
 
-// looseCalls finds untyped calls outside files named calls.go, calls_x.go.
 func looseCalls(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -99,7 +95,6 @@ func looseCalls(repo Repo) []string {
 	return found
 }
 
-// registeredClosures checks the first argument of RegisterWorkflow….
 func registeredClosures(repo Repo) []string {
 	return inspectCalls(repo, func(_ Package, _ File, call *ast.CallExpr) string {
 		selector, ok := call.Fun.(*ast.SelectorExpr)

@@ -13,15 +13,13 @@ func elapsedRules() []Rule {
 	}}
 }
 
-// elapsedArgument is the argument of an assertion that must not be an elapsed time: a busy
-// machine makes it longer. At least so long is a fair demand.
+// An upper bound of an elapsed time fails on a busy machine. A lower one is a fair demand.
 var elapsedArgument = map[string]int{ //nolint:gochecknoglobals // constant table
 	"Less": 1, "Lessf": 1, "LessOrEqual": 1, "LessOrEqualf": 1, "InDelta": 2, "InDeltaf": 2, "InEpsilon": 2, "InEpsilonf": 2,
 	"Greater": 2, "Greaterf": 2, "GreaterOrEqual": 2, "GreaterOrEqualf": 2,
 }
 
-// timedAssertions finds tests that fail if something took too long. Functions with a
-// simulated clock (testing/synctest) may compare its times.
+// Functions with a simulated clock (testing/synctest) may compare its times.
 func timedAssertions(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -65,7 +63,6 @@ func timedIn(f File, p Package, body *ast.BlockStmt) []string {
 	return found
 }
 
-// selected returns the parts of "from.name".
 func selected(n ast.Expr) (from, name string) {
 	if s, ok := n.(*ast.SelectorExpr); ok {
 		if x, ok := s.X.(*ast.Ident); ok {
@@ -99,7 +96,6 @@ func uses(n ast.Node, names map[string]bool) bool {
 	return found
 }
 
-// fails reports whether a body fails a test by itself.
 func fails(body *ast.BlockStmt) bool {
 	found := false
 	ast.Inspect(body, func(n ast.Node) bool {

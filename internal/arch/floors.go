@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// room is a set of packages that serve one purpose.
 type room struct {
 	name     string
 	packages []string
@@ -46,7 +45,6 @@ func floorRules() []Rule {
 	}
 }
 
-// roomOf returns the room and the floor of a directory.
 func roomOf(rel string) (name string, floor int, ok bool) {
 	for floor, rooms := range building {
 		for _, r := range rooms {
@@ -58,7 +56,6 @@ func roomOf(rel string) (name string, floor int, ok bool) {
 	return "", 0, false
 }
 
-// upward finds imports of another room that is not on a lower floor.
 func upward(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {

@@ -17,11 +17,9 @@ const (
 	inBoth
 )
 
-// importRule lists the allowed imports of the packages in scope.
 type importRule struct {
-	name string
-	in   files
-	// scope and except are patterns of directories, exceptFiles of base names.
+	name          string
+	in            files
 	scope, except []string
 	exceptFiles   []string
 	// own lists the directories of this repository that may be imported, besides the package's own
@@ -43,7 +41,6 @@ var noWorld = []string{ //nolint:gochecknoglobals // constant table
 // sync.Once for a lazy value; it starts no goroutine (see calls.go).
 var noThreads = []string{"sync/..."} //nolint:gochecknoglobals // constant table
 
-// pure are the packages that decide.
 var pure = []string{"dag", "dag/internal/graph", "dag/internal/wire", "internal/engine/..."} //nolint:gochecknoglobals // constant table
 
 // everything is the scope of rules for the whole repository.
@@ -55,7 +52,6 @@ func importTable() []importRule {
 	return slices.Concat(coreImports(), edgeImports(), everywhereImports())
 }
 
-// coreImports bind decisions and the data that travels.
 func coreImports() []importRule {
 	return []importRule{
 		{
@@ -109,7 +105,6 @@ func coreImports() []importRule {
 	}
 }
 
-// edgeImports bind the rooms that reach the outside.
 func edgeImports() []importRule {
 	noSDK := []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/activity", "go.temporal.io/sdk/worker"}
 	noRunning := []string{Module + "/activities/...", Module + "/workflows/..."}
@@ -168,7 +163,6 @@ func edgeImports() []importRule {
 	}
 }
 
-// everywhereImports bind the whole repository.
 func everywhereImports() []importRule {
 	nothing := []string{"cmd/...", "bench/...", "examples/..."}
 	return []importRule{
@@ -250,7 +244,6 @@ func (r importRule) binds(rel string) bool {
 	return matchesRel(rel, r.scope) && !matchesRel(rel, r.except)
 }
 
-// matchesRel is matches for directories, where "./..." is the whole repository.
 func matchesRel(rel string, patterns []string) bool {
 	return slices.Contains(patterns, "./...") || matches(rel, patterns)
 }
@@ -265,15 +258,12 @@ func (r importRule) allows(from, imported string) bool {
 	return standard(imported) || r.foreign == nil || matches(imported, r.foreign)
 }
 
-// within reports whether imported lies in the importing package's own tree; a
-// test in package x_test imports x itself.
+// A test in package x_test imports x itself.
 func within(from, imported string) bool {
 	return imported == from || from != "." && strings.HasPrefix(imported, from+"/")
 }
 
-// bind replaces "*" in "activities/*/..." by the importing package's own
-// element: activities/command may import activities/command/…, not
-// activities/scrub.
+// bind replaces "*" in "activities/*/..." by the importing package's own element.
 func bind(patterns []string, from string) []string {
 	elements := strings.Split(from, "/")
 	bound := make([]string, len(patterns))

@@ -20,8 +20,6 @@ const (
 	maxInterfaceMethods = 3
 )
 
-// wideInterfaces are the interfaces that may have more methods, each with the
-// reason: "dir.Name".
 var wideInterfaces = map[string]string{} //nolint:gochecknoglobals // constant table
 
 // vagueNames do not describe their content.
@@ -131,8 +129,7 @@ func longMains(repo Repo) []string {
 	return found
 }
 
-// wide counts declared methods. An embedded interface counts as one, because it was judged where it
-// was declared.
+// An embedded interface counts as one, because it was judged where it was declared.
 func wide(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {

@@ -18,14 +18,12 @@ import (
 	"strings"
 )
 
-// listed is one package as `go list -json` prints it.
 type listed struct {
 	Dir, Name                                                    string
 	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// Load reads the repository at root: every module in it, every package, every
-// Go file. It needs the go command and the modules in its cache, no network.
+// Load reads the repository at root: every module, package and Go file. It needs no network.
 func Load(ctx context.Context, root string) (Repo, error) {
 	var repo Repo
 	dirs, err := moduleDirs(root)
@@ -53,7 +51,6 @@ func Load(ctx context.Context, root string) (Repo, error) {
 	return repo, err
 }
 
-// moduleDirs finds the root module and the nested ones, the root first.
 func moduleDirs(root string) ([]string, error) {
 	dirs := []string{"."}
 	for _, pattern := range []string{"*/go.mod", "*/*/go.mod"} {
@@ -96,8 +93,7 @@ func loadModule(ctx context.Context, root, rel string) (GoMod, error) {
 	return mod, nil
 }
 
-// loadPackages lists with -e, so it also judges a package that does not compile. The compiler reports
-// that elsewhere.
+// -e also lists a package that does not compile.
 func loadPackages(ctx context.Context, root, rel string) ([]Package, error) {
 	out, err := goCommand(ctx, filepath.Join(root, rel), "list", "-e", "-json=Dir,Name,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
@@ -156,8 +152,7 @@ func parseFile(name string, src []byte) (File, error) {
 	}, nil
 }
 
-// codeLines counts the lines that hold at least one token; the scanner drops
-// comments. A literal over several lines counts with all of them.
+// codeLines counts the lines that hold at least one token; the scanner drops comments.
 func codeLines(src []byte) int {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(src))
@@ -195,7 +190,6 @@ func loadDecisions(root string) (string, error) {
 	return all.String(), nil
 }
 
-// goCommand runs the go command in dir and adds its error output to the error.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -208,7 +202,6 @@ func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) 
 	return out, nil
 }
 
-// packageDoc reports whether a file carries its package's comment.
 func packageDoc(tree *ast.File) bool {
 	return tree.Doc != nil && strings.TrimSpace(tree.Doc.Text()) != ""
 }

@@ -17,8 +17,7 @@ func orderRules() []Rule {
 	}}
 }
 
-// unsortedKeys completes workflowcheck, which cannot recognize sorted keys. tools/workflowcheck.yaml
-// accepts maps.Keys and maps.Values; this rule accepts them only as the direct argument of
+// unsortedKeys completes workflowcheck, which accepts maps.Keys and maps.Values: here only as the direct argument of
 // slices.Sorted….
 func unsortedKeys(repo Repo) []string {
 	var found []string
@@ -46,7 +45,6 @@ func unsortedKeys(repo Repo) []string {
 	return found
 }
 
-// qualified returns "package.Function" of a call, as written in the file, or "".
 func qualified(call *ast.CallExpr) string {
 	fun := call.Fun
 	if generic, ok := fun.(*ast.IndexExpr); ok {

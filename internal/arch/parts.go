@@ -15,7 +15,6 @@ const (
 	minBehaviour = 20
 )
 
-// size is the number of fields and methods declared by a type.
 type size struct{ fields, methods int }
 
 func partRules() []Rule {
@@ -42,7 +41,6 @@ func largeTypes(repo Repo) []string {
 	return found
 }
 
-// sizes counts the fields and methods of the types that the product files of a package declare.
 func (p Package) sizes() map[string]size {
 	types := map[string]size{}
 	for _, f := range p.code() {
@@ -72,7 +70,6 @@ func (p Package) sizes() map[string]size {
 	return types
 }
 
-// receiver returns the name of a method's type, without a pointer or type parameters.
 func receiver(method *ast.FuncDecl) string {
 	t := method.Recv.List[0].Type
 	for {

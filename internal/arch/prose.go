@@ -21,7 +21,6 @@ var (
 	speech = regexp.MustCompile(`(?i)\b(tells?|told|says?|said|asks?|asked|hears?|heard|speaks?|knows?|knew)\b`)
 )
 
-// proseCount counts the comment lines of a package that match.
 type proseCount struct{ clauses, speech int }
 
 func proseRules() []Rule {
@@ -50,8 +49,7 @@ func wordyComments(repo Repo) []string {
 	return found
 }
 
-// prose counts the comment lines of a package, tests included, and those that match.
-// Directives and generated files do not count.
+// Tests count, directives and generated files do not.
 func (p Package) prose() (lines int, count proseCount) {
 	for _, f := range p.Files {
 		if ast.IsGenerated(f.AST) {

@@ -73,12 +73,10 @@ func (f File) at(p Package, pos token.Pos) string {
 
 func (p Package) file(f File) string { return join(p.Rel, f.Name) }
 
-// code returns the product files.
 func (p Package) code() []File {
 	return slices.DeleteFunc(slices.Clone(p.Files), File.Test)
 }
 
-// own converts an import path to a directory of this repository; ok is false for other packages.
 func own(path string) (rel string, ok bool) {
 	if path == Module {
 		return ".", true
@@ -99,8 +97,7 @@ func join(rel, name string) string {
 	return rel + "/" + name
 }
 
-// matches reports whether path is one of patterns. A pattern is a path, or
-// "path/..." for the path and everything below.
+// A pattern is a path, or "path/..." for the path and everything below.
 func matches(path string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		prefix, tree := strings.CutSuffix(pattern, "/...")

@@ -47,8 +47,7 @@ func Check(repo Repo, rules []Rule) []Violation {
 	return violations
 }
 
-// Report renders the failure message: each broken rule once, with its source, every place and the
-// remedy.
+// Report lists each broken rule once, with its source, every place and the remedy.
 func Report(violations []Violation) string {
 	var report strings.Builder
 	rule := ""

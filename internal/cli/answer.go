@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// answerWriter is standard output. It remembers a failed write, because a truncated answer on a full disk must
-// not end with exit code 0. If the reader has gone (`| head`), the system ends the process.
+// answerWriter remembers a failed write: a truncated answer on a full disk must not end with exit code 0.
 type answerWriter struct {
 	w io.Writer
 
@@ -33,7 +32,6 @@ func (a *answerWriter) Write(text []byte) (int, error) {
 	return n, err //nolint:wrapcheck // it stands for the writer
 }
 
-// lost returns the write error of the answer, nil if all of it was written.
 func (a *answerWriter) lost() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -43,7 +41,6 @@ func (a *answerWriter) lost() error {
 	return fmt.Errorf("the output is incomplete: %w", a.err)
 }
 
-// checkText refuses arguments that are not UTF-8, except names of files, which are not sent.
 func checkText(c *cli.Context) error {
 	for _, word := range c.Args().Slice() {
 		if !utf8.ValidString(word) {

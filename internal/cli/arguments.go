@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
-// arranged is a command line in the parser's order: the path of the command, its flags, its arguments. People
-// write flags anywhere.
+// arranged is a command line in the parser's order. People write flags anywhere.
 type arranged struct {
 	command *cli.Command
 	path    []string
@@ -21,7 +20,6 @@ type arranged struct {
 	help    bool
 }
 
-// line is the command line for the parser, with the program's name first and without --help.
 func (a *arranged) line(program string) []string {
 	line := append([]string{program}, a.path...)
 	line = append(line, a.flags...)
@@ -31,8 +29,7 @@ func (a *arranged) line(program string) []string {
 	return line
 }
 
-// arrange sorts args, which exclude the program's name. It refuses unknown commands and flags with a
-// suggestion.
+// arrange refuses unknown commands and flags with a suggestion.
 func arrange(root *cli.Command, args []string) (*arranged, error) {
 	known := valueFlags(root)
 	found := &arranged{command: root}
@@ -66,7 +63,6 @@ func arrange(root *cli.Command, args []string) (*arranged, error) {
 	return found.checked()
 }
 
-// take descends into a subcommand or keeps an argument.
 func (a *arranged) take(word string) {
 	if len(a.args) == 0 {
 		for _, sub := range a.command.Subcommands {
@@ -129,7 +125,6 @@ func unknownFlag(name, here string, candidates []string) error {
 	return ui.Usagef("unknown flag --%s: see %s --help", name, here)
 }
 
-// holdsOthers reports whether a command only groups subcommands.
 func holdsOthers(command *cli.Command) bool {
 	return command.Action == nil && len(command.Subcommands) > 0
 }
@@ -152,8 +147,7 @@ func flagNames(command *cli.Command) []string {
 	return names
 }
 
-// takesValue reports whether a flag takes a value, in this command or else in any other. The flag -f has two
-// meanings.
+// The flag -f has two meanings, so takesValue looks in this command first.
 func takesValue(command *cli.Command, known map[string]bool, name string) bool {
 	for _, flag := range command.Flags {
 		if slices.Contains(flag.Names(), name) {
@@ -164,8 +158,7 @@ func takesValue(command *cli.Command, known map[string]bool, name string) bool {
 	return known[name]
 }
 
-// valueFlags maps every flag of a command tree to whether it takes a value. A test ensures that a name means
-// the same in every command.
+// A test ensures that a flag takes a value in every command or in none.
 func valueFlags(command *cli.Command) map[string]bool {
 	known := map[string]bool{}
 	for _, flag := range command.Flags {

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// completionWord is the hidden first argument of the scripts' requests: `roundsman __complete WORDS… LAST`.
-// LAST is the unfinished word.
+// completionWord is the hidden first argument: `roundsman __complete WORDS… LAST`, with the unfinished word last.
 const completionWord = "__complete"
 
 func completionRequest(args []string) ([]string, bool) {
@@ -25,8 +24,7 @@ func completionRequest(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// complete lists candidates for the last word: commands, flags, their values, and names from the server if it
-// answers within [liveWithin].
+// complete lists commands, flags, their values, and names from the server within [liveWithin].
 func (c *commands) complete(ctx context.Context, root *cli.Command, words []string) []string {
 	command, last := root, ""
 	typed := words
@@ -81,7 +79,6 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 	return matching(commandNames(command), last)
 }
 
-// stateValues returns the values of --state in a command.
 func stateValues(command *cli.Command) []string {
 	outcomes := append(ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), "bad")
 	switch command.HelpName {
@@ -99,7 +96,6 @@ func stateValues(command *cli.Command) []string {
 	return starter.ItemStates()
 }
 
-// flagValues returns the values of flags with a fixed set.
 func flagValues(command *cli.Command, name string) ([]string, bool) {
 	switch name {
 	case ui.FlagState, "s":
@@ -119,7 +115,6 @@ func flagValues(command *cli.Command, name string) ([]string, bool) {
 	return nil, false
 }
 
-// sortFields returns the values of --sort in a command, both ways round.
 func sortFields(command *cli.Command) (fields []string) {
 	for _, flag := range command.Flags {
 		if sort, ok := flag.(*ui.SortFlag); ok {

@@ -22,7 +22,6 @@ const (
 	liveRuns = 50
 )
 
-// The kinds of names that come from the server.
 const (
 	liveTypes   = "job types"
 	liveWorkers = "workers"
@@ -41,19 +40,16 @@ var liveArguments = map[string]string{ //nolint:gochecknoglobals // constant tab
 	"cancel": liveRunIDs, "approve": liveRunIDs, "reject": liveRunIDs, "skip": liveRunIDs,
 }
 
-// liveFlags are the kinds of the values of flags.
 var liveFlags = map[string]string{ //nolint:gochecknoglobals // constant table
 	ui.FlagJobType: liveTypes, "t": liveTypes, ui.FlagRun: liveRunIDs, "node": liveWorkers, "worker": liveWorkers,
 }
 
-// group is the first word of a command's path.
 func group(command *cli.Command) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(command.HelpName, ui.ProgramName+" "), " ")
 	return first
 }
 
-// liveNames queries the server of the typed words, the environment and the configuration. It returns nothing if
-// the answer is late.
+// liveNames returns nothing if the answer is late.
 func (c *commands) liveNames(ctx context.Context, kind, last string, typed []string) []string {
 	if kind == "" {
 		return nil
@@ -75,7 +71,6 @@ func (c *commands) liveNames(ctx context.Context, kind, last string, typed []str
 	return namesOf(limited, client, kind)
 }
 
-// runsOf returns the references of the runs of a name, and the selectors.
 func runsOf(ctx context.Context, client *starter.Client, name string) []string {
 	names := []string{name + "@" + ref.Open, name + "@" + ref.Last, name + "@" + ref.Bad}
 	for _, filter := range []starter.RunFilter{{JobType: name, Limit: liveRuns}, {DAG: name, Limit: liveRuns}} {
@@ -87,7 +82,6 @@ func runsOf(ctx context.Context, client *starter.Client, name string) []string {
 	return names
 }
 
-// typedContext has the typed flags that select the server.
 func typedContext(ctx context.Context, typed []string) *cli.Context {
 	set := flag.NewFlagSet(ui.ProgramName, flag.ContinueOnError)
 	for _, common := range ui.CommonFlags() {
@@ -109,7 +103,6 @@ func typedContext(ctx context.Context, typed []string) *cli.Context {
 	return from
 }
 
-// namesOf lists the names of a kind, or none after an error.
 func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
 	if kind != liveWorkers && kind != liveDAGs && kind != liveTold {
 		types, _ := jobtypes.Of(client).List(ctx)

@@ -217,8 +217,8 @@ func operateDAG(t *testing.T, h *harness) {
 			assert.False(t, item.EndedAt.IsZero(), "%s has times, also if it ran on no worker", item.ID)
 		}
 	}
-	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "reject", "skip", "tester", "no")
-	h.run("jobs", "show", run+"/long").OK().Says("canceled", "cancel-item", "too slow")
+	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "rejected", "skipped", "tester", "no")
+	h.run("jobs", "show", run+"/long").OK().Says("canceled", "too slow")
 }
 
 func rollingMaintenance(t *testing.T, h *harness) {

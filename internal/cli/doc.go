@@ -1,5 +1,3 @@
-// Package cli is the command line of Roundsman. A command parses arguments, calls internal/app or the starter,
-// and prints. It decides nothing.
-//
-// A command reaches its process only through [Env], so tests type every command as a person does.
+// Package cli is the command line of Roundsman. It decides nothing. A command reaches its process only through [Env],
+// so tests type every command as a person does.
 package cli

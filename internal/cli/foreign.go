@@ -6,8 +6,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// foreign returns the line for a word of another program. Such a word is never run as the similar command that
-// it resembles.
+// Words of other programs are never run as the similar command.
 func foreign(here string, args []string) string {
 	line, known := map[string]string{
 		"run":      "to start: roundsman start %[1]s; to list: roundsman runs %[1]s",

@@ -11,7 +11,6 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// printHelp writes the help of a command under the name of the binary.
 func (c *commands) printHelp(path string, command *cli.Command) {
 	var text strings.Builder
 	printHelp(&text, path, command)
@@ -20,7 +19,6 @@ func (c *commands) printHelp(path string, command *cli.Command) {
 	fmt.Fprint(c.Env.Stdout, c.Env.Own.Name(), strings.TrimPrefix(strings.TrimPrefix(named, c.Env.Own.Name()), ui.ProgramName))
 }
 
-// allNames are the names of the commands below a command, hidden ones too.
 func allNames(root *cli.Command) (names []string) {
 	for _, sub := range root.Subcommands {
 		names = append(names, sub.Names()...)
@@ -28,7 +26,6 @@ func allNames(root *cli.Command) (names []string) {
 	return append(names, completionWord)
 }
 
-// printHelp writes the help of one command, on any level.
 func printHelp(w io.Writer, path string, command *cli.Command) {
 	fmt.Fprintf(w, "%s - %s\n\nUsage: %s\n", path, command.Usage, usageLine(path, command))
 	if command.Description != "" {
@@ -43,7 +40,6 @@ func printHelp(w io.Writer, path string, command *cli.Command) {
 	printFlags(w, ui.CategoryCommon, common)
 }
 
-// helpGroups are the groups of the root's help, in order.
 func helpGroups() [][]string {
 	return [][]string{
 		{"Look", "status", "runs", "jobs", "show", "explain", "logs", "watch", "schedule"},
@@ -56,10 +52,9 @@ func helpGroups() [][]string {
 	}
 }
 
-// commandDoc is a command as a list shows it.
 type commandDoc struct{ name, about string }
 
-// listedIn lists a command and the visible ones below it. A command that only holds others has no line.
+// A command that only holds others has no line.
 func listedIn(prefix string, command *cli.Command) []commandDoc {
 	var docs []commandDoc
 	if command.Action != nil {
@@ -71,7 +66,6 @@ func listedIn(prefix string, command *cli.Command) []commandDoc {
 	return docs
 }
 
-// printCommands lists commands; those of the root in groups.
 func printCommands(w io.Writer, subs []*cli.Command) {
 	const width = 19
 	list := func(commands []*cli.Command) {
@@ -112,11 +106,8 @@ func visible(all []*cli.Command) []*cli.Command {
 	return slices.DeleteFunc(slices.Clone(all), func(command *cli.Command) bool { return command.Hidden })
 }
 
-// flagDoc is a flag as help and reference show it.
 type flagDoc struct{ names, about string }
 
-// documentedFlags are the flags of a command: its own, and those it shares with
-// others.
 func documentedFlags(command *cli.Command) (own, common []flagDoc) {
 	for _, flag := range command.Flags {
 		documented, ok := flag.(cli.DocGenerationFlag)
@@ -150,8 +141,7 @@ func flagTitle(names []string, placeholder string) string {
 	return strings.TrimSpace(strings.Join(parts, ", ") + " " + placeholder)
 }
 
-// unquoteUsage takes the name of the value out of a flag's usage, where it
-// stands in backquotes.
+// unquoteUsage takes the name of the value out of a usage, where it stands in backquotes.
 func unquoteUsage(usage string) (placeholder, text string) {
 	parts := strings.SplitN(usage, "`", 3)
 	if len(parts) < 3 {

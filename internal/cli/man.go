@@ -39,8 +39,6 @@ Examples:
 	}
 }
 
-// writeManual writes a page for each command that does something, and one for the
-// root.
 func writeManual(dir string, root *cli.Command) (pages int, err error) {
 	var write func(path string, command *cli.Command) error
 	write = func(path string, command *cli.Command) error {
@@ -62,7 +60,6 @@ func writeManual(dir string, root *cli.Command) (pages int, err error) {
 	return pages, err
 }
 
-// manPage writes one page in the man macros.
 func manPage(w io.Writer, path string, command *cli.Command) {
 	name := strings.ReplaceAll(path, " ", "-")
 	fmt.Fprintf(w, ".TH %s 1 \"\" \"roundsman %s\" \"Roundsman\"\n", strings.ToUpper(manText(name)), manText(buildinfo.Version()))
@@ -95,7 +92,6 @@ func manPage(w io.Writer, path string, command *cli.Command) {
 	fmt.Fprint(w, ".SH EXIT STATUS\n0 done, 1 failed, 2 a difference, 3 wrong usage or a faulty file, 4 a run completed with warnings.\n")
 }
 
-// manText escapes characters with a meaning to the macros.
 func manText(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -13,8 +13,7 @@ import (
 // allStacks is the level of pprof that prints as a crash does.
 const allStacks = 2
 
-// stacksOnQuit returns a context that ends at SIGQUIT, after it wrote the stacks of all goroutines to w. A
-// second SIGQUIT ends the process at once.
+// stacksOnQuit writes the stacks of all goroutines at SIGQUIT. A second one ends the process at once.
 func stacksOnQuit(ctx context.Context, w io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	quit := make(chan os.Signal, 1)

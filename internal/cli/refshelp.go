@@ -4,7 +4,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// refsHelp is the topic of `roundsman help refs`.
 func (c *commands) refsHelp() *cli.Command {
 	return &cli.Command{
 		Name: "refs", Hidden: true, Usage: "how a thing is named on a command line",

@@ -33,9 +33,8 @@ import (
 // singleDash is how the parser names a flag: as Go's own programs do.
 var singleDash = regexp.MustCompile(` for (?:flag )?-+([a-z][a-z0-9-]*)`)
 
-// Run executes one command line, which excludes the program's name, and returns
-// the exit code. It ends early, in order, when ctx does. handlers are those of
-// the binary besides the built-in ones.
+// Run executes one command line without the program's name, and returns the exit code. It ends in order when ctx
+// does.
 func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Handler) int {
 	answer := &answerWriter{w: env.Stdout}
 	env.Stdout = answer
@@ -70,9 +69,8 @@ func Main(args []string, handlers ...jobtype.Handler) int {
 	return MainAs(ui.ProgramName, args, handlers...)
 }
 
-// MainAs runs the process's own command line; texts print name as the program. The first SIGINT or SIGTERM ends
-// the command in order, the second one at once. SIGQUIT writes the stacks of all
-// goroutines first.
+// MainAs runs the process's own command line; texts print name as the program. The first SIGINT or SIGTERM ends the
+// command in order, the second one at once.
 func MainAs(name string, args []string, handlers ...jobtype.Handler) int {
 	if code, shim := app.ShimCode(args); shim {
 		return code
@@ -88,7 +86,6 @@ func MainAs(name string, args []string, handlers ...jobtype.Handler) int {
 	return Run(ctx, env, args, handlers...)
 }
 
-// root is the tree of all commands.
 func (c *commands) root() *cli.Command {
 	root := &cli.Command{
 		Name:  ui.ProgramName,
@@ -106,7 +103,6 @@ func (c *commands) root() *cli.Command {
 	return root
 }
 
-// app wraps the tree for the parser.
 func (c *commands) app(root *cli.Command) *cli.App {
 	return &cli.App{
 		Name: ui.ProgramName, HelpName: ui.ProgramName, Commands: root.Subcommands, Flags: root.Flags,
@@ -122,7 +118,6 @@ func (c *commands) app(root *cli.Command) *cli.App {
 	}
 }
 
-// prepare adds the common parts to every command.
 func (c *commands) prepare(all []*cli.Command, path string) {
 	for _, command := range all {
 		command.HideHelp = true
@@ -148,7 +143,6 @@ func (c *commands) prepare(all []*cli.Command, path string) {
 	}
 }
 
-// usageError turns a parser's error, such as a wrong value of a flag, into a fault of usage.
 func usageError(ctx *cli.Context, err error, _ bool) error {
 	here := ui.ProgramName
 	if ctx.Command != nil && ctx.Command.HelpName != "" {
@@ -161,7 +155,6 @@ func usageError(ctx *cli.Context, err error, _ bool) error {
 	return ui.Usagef("%s: see %s --help", text, here)
 }
 
-// howWritten is how a value of a flag is written.
 func howWritten(flags []cli.Flag, name string) string {
 	at := slices.IndexFunc(flags, func(flag cli.Flag) bool { return slices.Contains(flag.Names(), name) })
 	if at >= 0 {
@@ -177,5 +170,4 @@ func howWritten(flags []cli.Flag, name string) string {
 	return "it cannot be read"
 }
 
-// commands shares the program among the commands of the root.
 type commands struct{ *ui.Program }

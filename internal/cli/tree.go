@@ -17,8 +17,7 @@ func kept() []string {
 	}
 }
 
-// tree joins the verbs and the older commands. An older command keeps its name and its flags, and is hidden
-// if a verb does the same. Those below the name of a verb stay below it.
+// An older command is hidden if a verb does the same. Those below the name of a verb stay below it.
 func tree(verbs, older []*cli.Command) []*cli.Command {
 	all := slices.Clone(verbs)
 	for _, command := range older {
@@ -46,7 +45,6 @@ func hiddenFlags() map[string][]string {
 	}
 }
 
-// hide hides the flags of a command.
 func hide(path string, command *cli.Command) {
 	for _, flag := range command.Flags {
 		if !slices.Contains(hiddenFlags()[path], flag.Names()[0]) {
@@ -70,7 +68,6 @@ func hide(path string, command *cli.Command) {
 	}
 }
 
-// found returns the command of a path; nil: there is none.
 func found(root *cli.Command, path []string) *cli.Command {
 	command := root
 	for _, name := range path {
@@ -83,7 +80,6 @@ func found(root *cli.Command, path []string) *cli.Command {
 	return command
 }
 
-// forward runs the words of another command under the name of the one that was typed.
 func (c *commands) forward(ctx context.Context, name string, words []string) error {
 	root := c.root()
 	line, err := arrange(root, words)

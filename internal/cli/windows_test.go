@@ -31,7 +31,7 @@ func obeyWindows(t *testing.T, h *harness, gate string) {
 	skipped.Says("quick: skipped in", "WINDOW_CLOSED_UNTIL 20")
 	skipped.Complains("note: the window of quick is closed", "--ignore-window")
 	h.run("jobtypes", "run", "quick", "--ignore-window", "--wait").OK().Says("quick: completed in", "3 completed")
-	h.run("runs", "show", "quick").OK().Says("ignored, as an operator asked")
+	h.run("runs", "show", "quick").OK().Says("ignored by request of an operator")
 	h.run("jobs", "submit", "--type", "quick", "--params", `{"item":"x"}`, "--ignore-window", "--wait").OK()
 	h.run("plan", "-c", file).OK()
 	waits := h.run("jobs", "submit", "--type", "quick", "--params", `{"item":"y"}`, "--id", "waits").OK()
@@ -89,7 +89,7 @@ func TestARunIsReleasedFromItsWindow(t *testing.T) {
 	h.run("jobtypes", "run", "nightly").OK().Says("started group/nightly-")
 	h.eventually("WINDOW_CLOSED_UNTIL(nightly)", "explain", "nightly").Says("roundsman start nightly --ignore-window")
 	h.run("jobtypes", "run", "nightly", "--ignore-window", "--wait").OK().Says("nightly: completed in", "1 completed")
-	h.run("runs", "show", "nightly").OK().Says("ignored, as an operator asked")
+	h.run("runs", "show", "nightly").OK().Says("ignored by request of an operator")
 	h.run("audit", "list", "--output", "json").OK().Says("it waited for its window, which is closed")
 	h.run("runs", "list", "--output", "json").OK().Says("nightly")
 }

@@ -1,5 +1,4 @@
-// Package doctor checks the server, the namespace, the control plane with its workers, and the applied
-// job types.
+// Package doctor checks the server, the namespace, the control plane with its workers, and the job types.
 package doctor
 
 import (
@@ -49,7 +48,6 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 
 const maxNamed = 5
 
-// checkServed names the enabled job types that no worker can serve.
 func checkServed(ctx context.Context, client *starter.Client) Check {
 	types, err := jobtypes.Of(client).List(ctx)
 	if err == nil {
@@ -79,7 +77,6 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	return check
 }
 
-// checkHolds names the job types with holds from the retry budget.
 func checkHolds(ctx context.Context, client *starter.Client) Check {
 	check := Check{Name: "retry budgets", Verdict: VerdictOK, Found: "failures hold nothing back"}
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: maxHolds})

@@ -11,10 +11,8 @@ import (
 
 const reachWithin = time.Second
 
-// checkFrontend warns if the frontend accepts calls of any client that can connect, since the API's
-// permissions then bind no one. It accepts such calls if it answers this client without a certificate or
-// a key. checkFrontend finds other addresses of the frontend by connecting to them. It does not check a
-// client made with [starter.New].
+// checkFrontend warns if the frontend accepts calls of any client that can connect, since the API's permissions then
+// bind no one. It does not check a client made with [starter.New].
 func checkFrontend(ctx context.Context, c *starter.Client) []Check {
 	connection := c.Connection()
 	if connection.Address == "" {
@@ -23,7 +21,6 @@ func checkFrontend(ctx context.Context, c *starter.Client) []Check {
 	return []Check{judgeFrontend(connection, reachedFrom(ctx, connection.Address, machineAddresses()))}
 }
 
-// judgeFrontend judges a frontend. reached is its address for other machines, or "" if there is none.
 func judgeFrontend(connection starter.Connection, reached string) Check {
 	check := Check{Name: "frontend", Verdict: VerdictOK}
 	switch {
@@ -39,8 +36,7 @@ func judgeFrontend(connection starter.Connection, reached string) Check {
 	return check
 }
 
-// reachedFrom returns the address at which other machines can connect to the server at address, or "" if
-// there is none. A server on loopback may listen on every address of its machine.
+// A server on loopback may listen on every address of its machine.
 func reachedFrom(ctx context.Context, address string, own []netip.Addr) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -64,7 +60,6 @@ func connects(ctx context.Context, address string) bool {
 	return err == nil && connection.Close() == nil
 }
 
-// machineAddresses returns the addresses of this machine for others.
 func machineAddresses() (list []netip.Addr) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

@@ -22,7 +22,7 @@ func needsCheck(needs []explain.Need, err error) Check {
 	if len(needs) > 0 {
 		var named []string
 		for _, need := range needs[:min(len(needs), maxNamed)] {
-			named = append(named, fmt.Sprintf("%s %s", need.Code, cmp.Or(need.Of, need.Name)))
+			named = append(named, fmt.Sprintf("%s (%s)", cmp.Or(need.Of, need.Name), need.Code))
 		}
 		if more := len(needs) - maxNamed; more > 0 {
 			named = append(named, fmt.Sprintf("%d more", more))

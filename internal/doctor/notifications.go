@@ -17,7 +17,6 @@ import (
 // lossShown is how long a lost queue of the notifier is reported.
 const lossShown = 24 * time.Hour
 
-// checkReceivers names failing receivers, and receivers in job types that no control plane defines.
 func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) Check {
 	check := Check{Name: "notifications", Verdict: VerdictOK}
 	view, err := client.Notifications().View(ctx)
@@ -39,7 +38,6 @@ func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) 
 	return judgeLoss(check, log.Entries, view.Inherited.Fault)
 }
 
-// judgeLoss reports the end of a notifier whose queue the next one could not take over.
 func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 	for _, e := range slices.Backward(entries) {
 		if e.Object != contract.NotificationsWorkflowID || e.Action != e.Object+contract.AuditTerminated && e.Action != e.Object+contract.AuditEnded {

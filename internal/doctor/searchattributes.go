@@ -29,8 +29,7 @@ func missingSearchAttributes(ctx context.Context, c *starter.Client) ([]string, 
 	return missing, nil
 }
 
-// EnsureSearchAttributes creates the missing search attributes. It is for servers that belong to
-// Roundsman; on others the operator creates them (see [CheckServer]).
+// EnsureSearchAttributes creates the missing search attributes, on servers that belong to Roundsman.
 func EnsureSearchAttributes(ctx context.Context, c *starter.Client) error {
 	missing, err := missingSearchAttributes(ctx, c)
 	if err != nil || len(missing) == 0 {

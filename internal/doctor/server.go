@@ -55,9 +55,8 @@ func do(operation action.Operation, args ...string) action.Action {
 
 const (
 	// minServer is the oldest server with worker heartbeats and ListWorkers.
-	minServer    = "1.29"
-	minRetention = 24 * time.Hour
-	// goodRetention is the retention in remedies.
+	minServer     = "1.29"
+	minRetention  = 24 * time.Hour
 	goodRetention = "72h"
 	// maxSkew is the clock difference from which times of several machines become confusing.
 	maxSkew = 5 * time.Second
@@ -220,8 +219,7 @@ func checkSchedules(ctx context.Context, c *starter.Client) Check {
 	return Check{Name: "schedules", Verdict: VerdictOK, Found: "supported"}
 }
 
-// checkControlPlane queries the worker registry. Pollers stay listed for five minutes after a kill, but
-// an answer proves that a control plane runs.
+// Pollers stay listed for five minutes after a kill, but an answer proves that a control plane runs.
 func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 	plane := Check{Name: "control plane", Verdict: VerdictOK, Found: "answers"}
 	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})

@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// checkSettings compares the files of the polling control planes. A registry without an answer is the
-// fault of another check.
+// A registry without an answer is the fault of another check.
 func checkSettings(ctx context.Context, c *starter.Client, polling []string) []Check {
 	if len(polling) < 2 {
 		return nil
@@ -25,7 +24,6 @@ func checkSettings(ctx context.Context, c *starter.Client, polling []string) []C
 	return settingsOf(found, polling)
 }
 
-// settingsOf names two polling control planes with different files, and the differences.
 func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 	planes := slices.DeleteFunc(slices.Clone(found.Planes), func(p contract.ControlPlane) bool { return !slices.Contains(polling, p.Identity) })
 	for i, other := range planes {
@@ -47,7 +45,6 @@ func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 	return []Check{{Name: "settings", Verdict: VerdictOK, Found: fmt.Sprintf("%d control planes have the same", len(planes))}}
 }
 
-// differences lists the different sections with both texts.
 func differences(one, other map[string]string) []string {
 	both := maps.Clone(one)
 	maps.Copy(both, other)

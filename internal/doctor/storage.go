@@ -16,8 +16,7 @@ import (
 // storeTimeout bounds the write, which the server itself repeats for seconds.
 const storeTimeout = 15 * time.Second
 
-// checkStorage makes the server write, because a full disk fails no read. It sends the registry a signal
-// without effect: the end of a subscription without a holder.
+// checkStorage makes the server write, because a full disk fails no read. Its signal has no effect.
 func checkStorage(ctx context.Context, c *starter.Client) Check {
 	input, err := starter.DataConverter().ToPayloads(contract.WatchFleetInput{WorkflowID: "doctor"})
 	if err != nil {

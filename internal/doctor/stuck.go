@@ -15,8 +15,7 @@ import (
 
 const namedStuck = 5
 
-// checkStuck queries visibility. The server reports a workflow there after five failures in a row, about
-// a minute after the first.
+// Visibility lists a stuck workflow after five failures in a row, about a minute after the first.
 func checkStuck(ctx context.Context, c *starter.Client) Check {
 	check := Check{Name: "workflows", Verdict: VerdictOK, Found: "none is stuck"}
 	listed, err := c.Temporal().ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// tellVersions adds the processes of the control plane to its check, and warns about different versions: one
-// may be unable to continue workflows of another. It returns the identities of the processes.
+// With different versions a process may be unable to continue workflows of another.
 func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling []string) {
 	queue, err := c.Temporal().DescribeTaskQueue(ctx, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
@@ -40,7 +39,6 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling
 	return polling
 }
 
-// controlPlanes lists the polling processes with their versions, and counts the versions.
 func controlPlanes(pollers []*taskqueuepb.PollerInfo, now time.Time) (running []string, versions int) {
 	var known []string
 	for _, poller := range pollers {

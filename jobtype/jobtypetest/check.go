@@ -19,8 +19,7 @@ type Case struct {
 	Job *jobtype.Job
 	// Bound is the time for the handler to end after its context. Default 5s.
 	Bound time.Duration
-	// NoRepeat skips the second run of a finished job. Handlers should pass it, because workers may
-	// die between effect and report.
+	// NoRepeat skips the second run of a finished job. Handlers should pass it: workers may die between effect and report.
 	NoRepeat bool
 }
 
@@ -49,7 +48,6 @@ func (c Case) withDefaults() Case {
 	return c
 }
 
-// part is one aspect of conformance.
 type part struct {
 	name   string
 	faults func(context.Context, jobtype.Handler, Case) []error

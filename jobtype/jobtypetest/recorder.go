@@ -16,11 +16,9 @@ type Report struct {
 	Message string
 }
 
-// Recorder is a [jobtype.Progress] that keeps all calls, in order and unthrottled. It is safe for
-// concurrent use.
+// Recorder is a [jobtype.Progress] that keeps all calls in order. It is safe for concurrent use.
 type Recorder struct {
-	// OnReport, OnAlive and OnCheckpoint, if set, are called inside the handler's own call with the
-	// number of such calls so far (from 1). Set them before using the recorder.
+	// Called inside the handler's own call with the number of such calls so far (from 1). Set them first.
 	OnReport     func(n int, report Report)
 	OnAlive      func(n int)
 	OnCheckpoint func(n int, checkpoint json.RawMessage)
@@ -96,8 +94,7 @@ func (r *Recorder) Checkpoints() []json.RawMessage {
 	return slices.Clone(r.checkpoints)
 }
 
-// LastCheckpoint returns the checkpoint for the next attempt ([jobtype.Job.Checkpoint]); nil if there
-// is none.
+// LastCheckpoint returns the checkpoint for the next attempt ([jobtype.Job.Checkpoint]).
 func (r *Recorder) LastCheckpoint() json.RawMessage {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 // TestWorkerID is the default worker id of detections and jobs.
 const TestWorkerID = "node-test"
 
-// Detect runs one detection. Zero fields of in get the values of a first run: the handler's name as
-// job type, sequence 1, 1000 results.
+// Detect runs one detection. Zero fields of in get the values of a first run: sequence 1, 1000 results.
 func Detect(ctx context.Context, handler jobtype.Handler, in jobtype.DetectInput) Detection {
 	in = withInputDefaults(handler, in)
 	sink := NewSink(in.MaxResults)
@@ -42,8 +41,7 @@ func withInputDefaults(handler jobtype.Handler, in jobtype.DetectInput) jobtype.
 	return in
 }
 
-// JobOf returns the job of a proposal in a group: params overlaid, first attempt. settings is the
-// `execute:` block.
+// JobOf returns the job of a proposal: params overlaid, first attempt. settings is the `execute:` block.
 func JobOf(in jobtype.DetectInput, proposal jobtype.Proposal, settings json.RawMessage) (jobtype.Job, error) {
 	params, err := jobtype.OverlayParams(in.Params, proposal.Params)
 	if err != nil {
@@ -59,8 +57,7 @@ func JobOf(in jobtype.DetectInput, proposal jobtype.Proposal, settings json.RawM
 	return job, nil
 }
 
-// BatchOf returns the job of proposals in a group of a job type with `batch:`. Like the proposals of
-// one batch, they should have equal nodes and labels.
+// BatchOf returns the job of proposals under `batch:`. They should have equal nodes and labels.
 func BatchOf(in jobtype.DetectInput, proposals []jobtype.Proposal, settings json.RawMessage) (jobtype.Job, error) {
 	if len(proposals) == 0 {
 		return jobtype.Job{}, errors.New("a batch has at least one proposal")
@@ -130,8 +127,7 @@ func (e Execution) LastCheckpoint() json.RawMessage {
 // Option changes one execution.
 type Option func(recorder *Recorder, cancel context.CancelCauseFunc)
 
-// CancelAtReport cancels the job's context with cause inside the handler's n-th Report (from 1). cause
-// is [jobtype.ErrCanceled], [jobtype.ErrDeadline], [jobtype.ErrDraining] or [jobtype.ErrLeaseLost].
+// CancelAtReport cancels the job's context with cause, such as [jobtype.ErrDraining], in the handler's n-th Report (from 1).
 func CancelAtReport(n int, cause error) Option {
 	return func(recorder *Recorder, cancel context.CancelCauseFunc) {
 		recorder.OnReport = func(count int, _ Report) {
@@ -193,9 +189,8 @@ func resultFault(result jobtype.Result) error {
 	return nil
 }
 
-// Resume runs a job until the worker drains at its n-th checkpoint, then a second attempt with that
-// checkpoint, as on another worker. If the first attempt does not reach the checkpoint, the second's
-// Err reports it.
+// Resume runs a job until the worker drains at its n-th checkpoint, then a second attempt as on another worker. If
+// the first attempt does not reach the checkpoint, the second's Err reports it.
 func Resume(ctx context.Context, handler jobtype.Handler, job jobtype.Job, n int) (first, second Execution) {
 	job = withJobDefaults(job)
 	first = Execute(ctx, handler, job, CancelAtCheckpoint(n, jobtype.ErrDraining))

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// CheckSchemas compiles the schemas of a descriptor and validates the given blocks like `roundsman
-// validate`. A missing block is nil.
+// CheckSchemas compiles the schemas and validates the given blocks. A missing block is nil.
 func CheckSchemas(descriptor jobtype.Descriptor, params, detect, execute json.RawMessage) error {
 	if err := checkSchema("params", descriptor.Params, params, true); err != nil {
 		return err

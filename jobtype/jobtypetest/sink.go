@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Sink is a [jobtype.ProposalSink] that keeps its proposals. It is full after a number of accepted
-// proposals and counts the surplus. It is safe for concurrent use.
+// Sink is a [jobtype.ProposalSink] with a limit; it counts the surplus. It is safe for concurrent use.
 type Sink struct {
 	limit int
 
@@ -27,8 +26,7 @@ type Sink struct {
 
 var _ jobtype.ProposalSink = (*Sink)(nil)
 
-// NewSink returns a sink that accepts limit proposals; 0 or less means [jobtype.MaxJobsLimit], the
-// maximum of a group.
+// NewSink returns a sink that accepts limit proposals; 0 or less means [jobtype.MaxJobsLimit].
 func NewSink(limit int) *Sink {
 	if limit <= 0 {
 		limit = jobtype.MaxJobsLimit
@@ -113,8 +111,7 @@ func (s *Sink) Detection() Detection {
 
 // Detection is the result of a detection.
 type Detection struct {
-	// Proposals lists the accepted proposals in order, after a JSON round-trip. Of several with one
-	// dedupe key it holds only the first.
+	// Accepted proposals in order, after a JSON round-trip. Of several with one dedupe key only the first.
 	Proposals []jobtype.Proposal
 	// Pages holds the number of proposals of every Emit call.
 	Pages      []int

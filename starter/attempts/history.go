@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// ItemHistory has the attempts at an item, from the history of its run's workflow. Runs keep
-// none of it, so that they stay small.
+// ItemHistory has the attempts at an item. Runs keep none of it, so that they stay small.
 type ItemHistory struct {
 	Attempts []Attempt `json:"attempts,omitempty"`
 	// Requests of operators about this item, oldest first; a cancellation of the run is one, too.
@@ -26,8 +25,7 @@ type ItemHistory struct {
 
 // Rendered has the programs and the params of an attempt.
 type Rendered struct {
-	// Command is the command line of the last attempt, with its templates filled in; nil
-	// if the handler runs none. Hooks are the programs around it. Params are those of the handler.
+	// Of the last attempt: command line, programs around it, params of the handler. Nil if the handler runs none.
 	Command []string        `json:"command,omitempty"`
 	Hooks   []launch.Hook   `json:"hooks,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
@@ -40,8 +38,7 @@ type Render func(contract.ExecuteInput) Rendered
 type Attempt struct {
 	Number int    `json:"number"`
 	Worker string `json:"worker,omitempty"`
-	// SentAt is the time of the placement; StartedAt is zero for an attempt that its worker did
-	// not take, EndedAt for an open one.
+	// StartedAt is zero for an attempt that its worker did not take, EndedAt for an open one.
 	SentAt    time.Time `json:"sent_at,omitzero"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
@@ -53,8 +50,9 @@ type Attempt struct {
 // ItemRequest is one request of an operator.
 type ItemRequest struct {
 	At time.Time `json:"at"`
-	// Action is the name of the message: cancel-item, approve, skip.
+	// Action is the name of the message: cancel-item, approve, skip. Did has it in words.
 	Action string `json:"action"`
+	Did    string `json:"did"`
 	By     string `json:"by,omitempty"`
 	Note   string `json:"note,omitempty"`
 }
@@ -80,7 +78,6 @@ func (i *ItemHistory) Enumerate() {
 	}
 }
 
-// find returns the index of the attempt with a number; -1: there is none.
 func (i *ItemHistory) find(number int) int {
 	return slices.IndexFunc(i.Attempts, func(a Attempt) bool { return a.Number == number })
 }
@@ -99,8 +96,7 @@ func (i *ItemHistory) Times(startedAt, endedAt *time.Time, ended bool) {
 	}
 }
 
-// InFlight adds worker and start of the open attempt: a history has the start of an activity
-// only after its end.
+// InFlight adds worker and start of the open attempt, which a history has only after its end.
 func (i *ItemHistory) InFlight(worker string, startedAt time.Time) {
 	n := len(i.Attempts)
 	if n == 0 {
@@ -126,10 +122,7 @@ func (i *ItemHistory) outcome(attempt *Attempt, state contract.ExecuteState) {
 
 // String returns the decision in words.
 func (r ItemRequest) String() string {
-	said := map[string]string{contract.UpdateApprove: "approved", contract.UpdateReject: "rejected", contract.UpdateSkipTask: "skipped"}[r.Action]
-	if said == "" {
-		said = r.Action
-	}
+	said := r.Did
 	if r.By != "" {
 		said += " by " + r.By
 	}

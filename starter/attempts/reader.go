@@ -11,6 +11,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/codec"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
@@ -28,18 +29,14 @@ type Reader struct {
 	// Proposal reads the proposal of a job from its page. Nil: it cannot be read.
 	Proposal func(contract.ProposalRef) (jobtype.Proposal, error)
 
-	render   Render
-	logger   *slog.Logger
-	workflow string
-	// keys are IDs by dedupe key, inner by the workflow ID of the item's own DAG.
+	render      Render
+	logger      *slog.Logger
+	workflow    string
 	keys, inner map[string]string
-	// attempts are places of attempts by their scheduling event.
-	attempts map[int64]place
-	// of is the input of the run's group.
-	of contract.JobGroupInput
+	attempts    map[int64]place
+	of          contract.JobGroupInput
 }
 
-// place is the position of an attempt. lost is a copy of an adopted attempt, with its loss.
 type place struct {
 	of   *ItemHistory
 	n    int
@@ -59,7 +56,6 @@ func NewReader(workflowID string, items []Item, render Render, logger *slog.Logg
 	return h
 }
 
-// sent adds an attempt at its scheduling event; n is its number, 0: unknown.
 func (h *Reader) sent(event *historypb.HistoryEvent, id, worker string, n int) {
 	if of := h.Found[id]; of != nil {
 		h.attempts[event.GetEventId()] = place{of: of, n: len(of.Attempts)}
@@ -67,7 +63,7 @@ func (h *Reader) sent(event *historypb.HistoryEvent, id, worker string, n int) {
 	}
 }
 
-// scheduled adds an attempt. The activity of an adoption continues an attempt instead.
+// The activity of an adoption continues an attempt.
 func (h *Reader) scheduled(event *historypb.HistoryEvent, activity *historypb.ActivityTaskScheduledEventAttributes) {
 	worker, _, _, _ := contract.WorkerOfQueue(activity.GetTaskQueue().GetName())
 	id, n, adoption := contract.ParseAttemptID(activity.GetActivityId())
@@ -128,7 +124,6 @@ func (h *Reader) read(event *historypb.HistoryEvent) {
 	}
 }
 
-// given renders the command line of an attempt.
 func (h *Reader) given(of *ItemHistory, worker string, input *commonpb.Payloads) {
 	var in contract.ExecuteInput
 	if h.render == nil || !h.decode(input, &in) || in.Adopt {
@@ -171,7 +166,6 @@ func (h *Reader) attempt(scheduled int64) *Attempt {
 	return &at.of.Attempts[at.n]
 }
 
-// ended sets the end of an attempt, from the report of its worker if there is one.
 func (h *Reader) ended(at time.Time, scheduled int64, as, message string, reported *commonpb.Payloads) {
 	attempt := h.attempt(scheduled)
 	if attempt == nil {
@@ -195,7 +189,6 @@ func (h *Reader) ended(at time.Time, scheduled int64, as, message string, report
 	}
 }
 
-// child adds runs of DAGs inside the run: each is an attempt at an item.
 func (h *Reader) child(event *historypb.HistoryEvent) {
 	at := rpc.Time(event.GetEventTime())
 	switch event.GetEventType() {
@@ -259,18 +252,16 @@ func (h *Reader) update(at time.Time, accepted *historypb.WorkflowExecutionUpdat
 
 func (h *Reader) request(at time.Time, id, action, by, note string) {
 	if of := h.Found[id]; of != nil {
-		of.Requests = append(of.Requests, ItemRequest{At: at, Action: action, By: by, Note: note})
+		of.Requests = append(of.Requests, ItemRequest{At: at, Action: action, Did: explain.DidRequest(action), By: by, Note: note})
 	}
 }
 
-// requestAll adds a request about the whole run.
 func (h *Reader) requestAll(at time.Time, action, by, note string) {
 	for id := range h.Found {
 		h.request(at, id, action, by, note)
 	}
 }
 
-// decode reads the first payload; false without a readable one.
 func (h *Reader) decode(payloads *commonpb.Payloads, into any) bool {
 	if len(payloads.GetPayloads()) == 0 {
 		return false

@@ -1,3 +1,2 @@
-// Package calendar collects facts about scheduled instants: the forecast of the next days, and the
-// ledger of the last days. internal/engine/forecast and internal/engine/ticks decide.
+// Package calendar collects facts about scheduled instants for internal/engine/forecast and internal/engine/ticks.
 package calendar

@@ -59,8 +59,7 @@ type ForecastType struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// ForecastOf computes the next days of the named job types, or of all without names. It simulates all
-// job types, since they share lanes.
+// ForecastOf computes the next days of the named job types. It simulates all, since they share lanes.
 func ForecastOf(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration, names ...string) (Forecast, error) {
 	return new(Memory).Forecast(ctx, client, now, ahead, names...)
 }
@@ -111,7 +110,6 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 	return found, nil
 }
 
-// forecastType collects the facts about a job type. An unreadable one is left out with its fault.
 func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known jobtypes.JobType, now, until time.Time) (forecast.JobType, ForecastType, error) {
 	spec := known.Spec
 	told := ForecastType{JobType: known.Name, Fault: known.Fault}
@@ -152,8 +150,7 @@ func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known
 	return in, told, nil
 }
 
-// withHolders adds the runs that hold lanes without a Schedule. Each counts with the usual duration of
-// its job type. Without a control plane it adds none.
+// withHolders adds the runs that hold lanes without a Schedule, with the usual duration of their job type.
 func withHolders(ctx context.Context, client *starter.Client, types []forecast.JobType) ([]forecast.JobType, error) {
 	view, err := client.Admission().View(ctx, contract.AdmissionFilter{Limit: maxLanes})
 	if err != nil {
@@ -182,8 +179,7 @@ func withHolders(ctx context.Context, client *starter.Client, types []forecast.J
 // maxLanes is the number of lanes requested, and the most that admission returns.
 const maxLanes = 500
 
-// openSpans computes the open windows of a job type and of its lane. It adds the interval that a run may wait to
-// the end of the span.
+// openSpans computes the open windows of a job type and of its lane.
 func openSpans(in *forecast.JobType, spec contract.JobTypeSpec, from, to time.Time) (fault string) {
 	if spec.Calendar.Empty() && spec.LaneCalendar.Empty() {
 		return ""
@@ -201,7 +197,7 @@ func openSpans(in *forecast.JobType, spec contract.JobTypeSpec, from, to time.Ti
 	return ""
 }
 
-// bufferedOf counts the buffered runs of a Schedule. A list of Schedules lacks them.
+// A list of Schedules lacks the buffered runs.
 func bufferedOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) (int, error) {
 	if overlap := known.Spec.Policy.Overlap; len(known.Running) == 0 && overlap != jobtype.OverlapBufferOne && overlap != jobtype.OverlapBufferAll {
 		return 0, nil
@@ -213,8 +209,7 @@ func bufferedOf(ctx context.Context, client *starter.Client, known jobtypes.JobT
 	return int(exact.Counts.Buffered), err
 }
 
-// runningOf returns the open runs of a Schedule. A run without an answer counts as begun. The notes name
-// approvals that they wait for.
+// A run without an answer counts as begun. The notes name approvals that runs wait for.
 func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) (open []forecast.Running, notes []string) {
 	for _, running := range known.Running {
 		snapshot, err := client.Runs().Show(ctx, starter.RunRef{WorkflowID: running.WorkflowID})
@@ -232,8 +227,7 @@ func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobTy
 	return open, notes
 }
 
-// approvalOf returns the first open approval in the DAG of a run, by its path through sub-DAGs; "" if
-// there is none, or no answer.
+// approvalOf returns the first open approval in the DAG of a run, by its path through sub-DAGs.
 func approvalOf(ctx context.Context, client *starter.Client, snapshot starter.Snapshot) string {
 	if snapshot.Group == nil || snapshot.Group.DAG == "" {
 		return ""
@@ -267,7 +261,6 @@ func approvalIn(ctx context.Context, client *starter.Client, ref starter.RunRef,
 	return ""
 }
 
-// addConditions adds the rules about past successes, with the last successes that are known.
 func addConditions(types []forecast.JobType, known []jobtypes.JobType, told []ForecastType) {
 	last := map[string]time.Time{}
 	for i := range known {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/ticks"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/starter"
@@ -27,7 +28,10 @@ const maxLedgerRuns = 40_000
 // Ledger holds the ticks of the last days.
 type Ledger struct {
 	AsOf time.Time `json:"as_of"`
-	From time.Time `json:"from"`
+	// From is the start of the ledger. Incomplete means that it is later than requested: there are
+	// more runs than were read.
+	From       time.Time `json:"from"`
+	Incomplete bool      `json:"incomplete,omitempty" doc:"from is later than requested: there are more runs than were read"`
 	// KeptSince is the start of the server's retention.
 	KeptSince time.Time `json:"kept_since,omitzero"`
 	// Ticks are newest first; Counts are by state.
@@ -37,8 +41,7 @@ type Ledger struct {
 	More int `json:"more,omitempty" doc:"Earlier ticks that the limit left out; counts has them"`
 }
 
-// LedgerOf returns each tick of the named job types since from, or of all job types without names. It
-// lists the runs once and reads each Schedule once.
+// LedgerOf returns each tick of the named job types since from. It lists the runs once and reads each Schedule once.
 func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, names ...string) (Ledger, error) {
 	found := Ledger{AsOf: now, From: from, Ticks: []ticks.Tick{}, Counts: map[contract.TickState]int{}}
 	known, err := named(ctx, jobtypes.Of(client), names)
@@ -54,6 +57,8 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	if err != nil {
 		return found, err
 	}
+	found.cut(runs, maxLedgerRuns)
+	from = found.From
 	audit, err := client.Audit().Read(ctx, contract.AuditFilter{Kind: contract.AuditOperator})
 	if err != nil {
 		return found, err
@@ -76,11 +81,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 				known[i] = one
 			}
 			applied := scheduledSince(known[i], audit.Entries)
-			since := from
-			if applied.After(from) {
-				since = applied
-			}
-			due, err := jobtypes.Of(client).Due(groupCtx, known[i].Name, since, now)
+			due, err := jobtypes.Of(client).Due(groupCtx, known[i].Name, instant.Later(from, applied), now)
 			if err != nil {
 				return err
 			}
@@ -102,6 +103,19 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.JobType, b.JobType))
 	})
 	return found, nil
+}
+
+// cut moves the start of the ledger behind the runs that were not read. They ended before the
+// others.
+func (l *Ledger) cut(runs []starter.Run, limit int) {
+	if len(runs) < limit {
+		return
+	}
+	for _, run := range runs {
+		if !run.Ended.IsZero() && (!l.Incomplete || run.Ended.Before(l.From)) {
+			l.From, l.Incomplete = run.Ended, true
+		}
+	}
 }
 
 func (l *Ledger) describe() {
@@ -133,7 +147,7 @@ func named(ctx context.Context, j jobtypes.Client, names []string) ([]jobtypes.J
 	return known, nil
 }
 
-// ledgerRuns returns the runs of a job type. The reason of a skipped run comes from its result.
+// The reason of a skipped run comes from its result.
 func ledgerRuns(ctx context.Context, client *starter.Client, known jobtypes.JobType, all []starter.Run) []ticks.Run {
 	var runs []ticks.Run
 	for _, run := range all {
@@ -190,7 +204,6 @@ func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Sp
 	return pauses
 }
 
-// scheduledSince returns the time since which the job type has its present schedule.
 func scheduledSince(known jobtypes.JobType, entries []contract.AuditEntry) time.Time {
 	since := known.CreatedAt
 	for _, entry := range entries {

@@ -11,14 +11,12 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Memory keeps the usual durations of job types between forecasts, by their newest closed run. It saves
-// two of three calls per job type. The zero value is empty.
+// Memory keeps the usual durations of job types between forecasts. It saves two of three calls per job type.
 type Memory struct {
 	mu   sync.Mutex
 	left map[string]lastRun
 }
 
-// lastRun has the usual duration and the last success of a run's record.
 type lastRun struct {
 	usual   contract.Usual
 	success time.Time
@@ -26,7 +24,6 @@ type lastRun struct {
 
 type show func(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)
 
-// last returns the values of the newest run with a record.
 func (m *Memory) last(ctx context.Context, of jobtypes.JobType, read show) (lastRun, error) {
 	var newest lastRun
 	for _, run := range of.Recent {

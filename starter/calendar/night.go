@@ -144,7 +144,6 @@ func nightOf(now, from, until time.Time, runs []starter.Run, ahead Forecast) Nig
 	return night
 }
 
-// restOf returns the expected remainder of an open run, from the usual duration of its job type.
 func restOf(run starter.Run, ahead Forecast, now time.Time) (NightBar, bool) {
 	if !run.Open() {
 		return NightBar{}, false
@@ -165,7 +164,6 @@ func planned(tick ForecastTick) NightBar {
 	return bar
 }
 
-// closedOf returns the times between the maintenance windows of a job type and of its lane.
 func closedOf(known jobtypes.JobType, from, until time.Time) []NightBar {
 	if known.Spec.Calendar.Empty() && known.Spec.LaneCalendar.Empty() {
 		return nil
@@ -208,7 +206,7 @@ func (r *NightRow) grave() (grave int) {
 	return grave
 }
 
-// shorten keeps the bars nearest to now, by time: an open run is at no distance.
+// An open run is at no distance.
 func (r *NightRow) shorten(now time.Time) {
 	if r.LeftOut = max(0, len(r.Bars)-maxNightBars); r.LeftOut > 0 {
 		slices.SortStableFunc(r.Bars, func(a, b NightBar) int { return cmp.Compare(a.distance(now), b.distance(now)) })

@@ -1,5 +1,4 @@
-// Package due computes the next instants of a schedule that is not applied yet. Those of an applied job type
-// come from its Schedule.
+// Package due computes the next instants of a schedule that is not applied yet.
 package due
 
 import (

@@ -28,8 +28,7 @@ type Link struct {
 
 const maxChain = 8
 
-// chainOf follows holders from the first reason that has one; explained returns the explanation of a
-// holder. The last link is the root.
+// chainOf follows holders from the first reason that has one. The last link is the root.
 func chainOf(from Explanation, explained func(thing string) (Explanation, error)) []Link {
 	var chain []Link
 	seen := map[string]bool{from.Name: true}
@@ -60,7 +59,7 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 	return chain
 }
 
-// extended appends a link. The previous link is no longer the root, so its remedy goes.
+// The previous link is no longer the root, so its remedy goes.
 func extended(chain []Link, link Link) []Link {
 	if len(chain) > 0 {
 		last := &chain[len(chain)-1]

@@ -13,9 +13,8 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// dag explains a run of a DAG or its task: dag/NAME/RUN, NAME/RUN, both also with /TASK, or
-// NAME/TASK of the newest run. The run of a sub-DAG also has the name of its task; the task is
-// explained, with the waits of that run.
+// dag explains a run of a DAG or its task: dag/NAME/RUN, NAME/RUN, both also with /TASK, or NAME/TASK of the newest
+// run. For the run of a sub-DAG its task is explained.
 func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	name := found.Name
 	run, task, err := e.dagOf(ctx, name)
@@ -44,7 +43,6 @@ func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.
 	return e.surroundings(ctx, facts, false)
 }
 
-// holdsOfTasks adds the disabled tasks of the DAG, or only the given task.
 func (e *explainer) holdsOfTasks(ctx context.Context, facts *explain.Facts, task string) error {
 	if facts.Down != "" || task == "" && facts.Run.Open {
 		return nil
@@ -68,7 +66,6 @@ func unknownTask(run, task, similar string) error {
 	return &starter.NotFoundError{What: "task", Name: task + " of " + run, Hint: hint}
 }
 
-// dagOf resolves the run, and the task if the last part of the name is one.
 func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef, task string, err error) {
 	front, last := name, ""
 	if cut := strings.LastIndexByte(name, '/'); cut > 0 {
@@ -99,13 +96,11 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef,
 	}
 }
 
-// isSubDAG reports whether the run belongs to a task of another run.
 func isSubDAG(workflowID string) bool {
 	_, unique, ok := contract.DAGOfWorkflow(workflowID)
 	return ok && strings.Contains(unique, "/")
 }
 
-// askDAG queries the run, and the sub-DAGs that it waits for.
 func (e *explainer) askDAG(ctx context.Context, ref starter.RunRef, task string, facts *explain.Facts) error {
 	e.seen[ref.WorkflowID] = true
 	described, err := e.client.Runs().Describe(ctx, ref)
@@ -157,7 +152,6 @@ func (e *explainer) askDAG(ctx context.Context, ref starter.RunRef, task string,
 	return nil
 }
 
-// endOf returns the end of a run; nil for an open or unreadable one.
 func (e *explainer) endOf(ctx context.Context, ref starter.RunRef) *Ended {
 	shown, err := e.client.Runs().Show(ctx, ref)
 	if err != nil || shown.Open() {
@@ -166,8 +160,7 @@ func (e *explainer) endOf(ctx context.Context, ref starter.RunRef) *Ended {
 	return endedRun(shown)
 }
 
-// inner adds the waits of the run of a sub-DAG, if any. It ignores errors, since the explanation is
-// useful without them.
+// inner ignores errors: the explanation is useful without the waits of the sub-DAG.
 func (e *explainer) inner(ctx context.Context, id string, facts *explain.Facts) {
 	if e.seen[id] || len(e.seen) > maxInner || facts.Down != "" {
 		return

@@ -38,12 +38,10 @@ func about(operation action.Operation, name, value string) action.Action {
 	return action.New(operation, action.Args{name: value})
 }
 
-// lastRunLooks bounds the newest runs read to find the last closed run of a job type. With
-// overlapping runs, some are open.
+// With overlapping runs, some of the newest are open.
 const lastRunLooks = 3
 
-// lastRun returns the end of the newest closed run of the job type. It returns nil if the Schedule
-// has none, the server no longer has it, or an error occurs.
+// lastRun returns the end of the newest closed run of the job type, if any.
 func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended {
 	looks := 0
 	for _, recent := range known.Recent {
@@ -103,8 +101,7 @@ func endedRun(run starter.Snapshot) *Ended {
 	return ended
 }
 
-// endDetail returns the reason of the run and its first failed item; for a DAG also the number of
-// failed items.
+// endDetail returns the reason of the run and its first failed item.
 func endDetail(run starter.Snapshot) string {
 	var parts []string
 	if run.Reason != "" {
@@ -131,7 +128,7 @@ func itemErrorText(failed contract.JobError) string {
 	return strings.TrimPrefix(about+": "+cmp.Or(failed.Message, "no reason was kept"), ": ")
 }
 
-// helpDAG adds the retry of a run of a DAG. A run inside another one is retried as its task or job.
+// A run inside another one is retried as its task or job.
 func (e *Ended) helpDAG(id string, more ...action.Action) {
 	if _, _, standalone := contract.DAGOfWorkflow(id); !standalone || isSubDAG(id) {
 		e.help("repair it, then run the task or job again that it belongs to", more...)
@@ -140,7 +137,6 @@ func (e *Ended) helpDAG(id string, more ...action.Action) {
 	e.help("repair it", append([]action.Action{about(action.RetryRun, "run", id)}, more...)...)
 }
 
-// endedItem returns the end of a job, or of a failed or canceled task; nil for an open item.
 func endedItem(item starter.Item, jobType string) *Ended {
 	ended := &Ended{Of: item.Ref().String(), Outcome: item.State, At: item.EndedAt, Detail: item.Error}
 	show := action.New(action.GetItem, action.Args{"run": item.Run.WorkflowID, "item": item.ID})

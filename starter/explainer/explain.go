@@ -22,8 +22,7 @@ type Explanation struct {
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
 	State string `json:"state"`
-	// Reasons in order of urgency. Empty for a thing that runs or has ended, and for a worker that
-	// has work and free slots.
+	// By urgency. Empty for a thing that runs or has ended, and for a worker with work and free slots.
 	Reasons []explain.Reason `json:"reasons"`
 	// Chain leads from the first holder to the root, which has the actions.
 	Chain []Link `json:"chain,omitempty"`
@@ -32,11 +31,9 @@ type Explanation struct {
 	// Ended is its end; for a job type, the end of its last run.
 	Ended    *Ended    `json:"ended,omitempty"`
 	Receiver *Receiver `json:"receiver,omitempty"`
-	// Pace compares a run with the usual duration; for a job type, its newest open run, or else
-	// its last run.
+	// Comparison with the usual duration; for a job type, of its newest run.
 	Pace *contract.Pace `json:"pace,omitempty"`
-	// Run is the snapshot of the group that is explained or has the job; for a job type, of its
-	// newest open run. Item is the job.
+	// Group that is explained or has the job (Item); for a job type, its newest open run.
 	Run  *starter.Snapshot `json:"-"`
 	Item string            `json:"-"`
 }
@@ -53,9 +50,8 @@ const (
 	kindDAGTask = "dag task"
 )
 
-// Explain explains a job type, a worker, a run, a job (RUN/JOB), a run of a DAG, its task (RUN/TASK)
-// or a receiver of notifications. An ambiguous name is resolved in this order. It changes nothing. A
-// control plane that is down is a reason, not an error.
+// Explain explains a job type, a worker, a run, a job (RUN/JOB), a run of a DAG, its task (RUN/TASK) or a receiver.
+// An ambiguous name is resolved in this order. A control plane that is down is a reason, not an error.
 func Explain(ctx context.Context, client *starter.Client, thing string) (Explanation, error) {
 	e := &explainer{client: client, seen: map[string]bool{}}
 	explanation, err := e.explain(ctx, strings.Trim(thing, "/ "))
@@ -67,16 +63,12 @@ func Explain(ctx context.Context, client *starter.Client, thing string) (Explana
 	return explanation, err
 }
 
-// explainer collects facts about one thing and the things inside it.
 type explainer struct {
-	client *starter.Client
-	// seen are the queried runs of DAGs, at most maxInner.
-	seen map[string]bool
-	// ended is the end of the thing, nil while it is open. pace is that of the first queried run.
-	ended *Ended
-	pace  *contract.Pace
-	open  *starter.Snapshot
-	// receiver has the deliveries, if the thing is a receiver; receivers has all names.
+	client    *starter.Client
+	seen      map[string]bool
+	ended     *Ended
+	pace      *contract.Pace
+	open      *starter.Snapshot
 	receiver  *Receiver
 	receivers []string
 }
@@ -100,8 +92,7 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 	return explanation, nil
 }
 
-// factsOf resolves the thing. A name without a slash is a job type, a worker, a run or a DAG; other
-// names are an item, a run or a task of a DAG.
+// A name without a slash is a job type, a worker, a run or a DAG.
 func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Facts, error) {
 	facts, name := explain.Facts{Now: time.Now()}, found.Name
 	if name == "" {
@@ -153,8 +144,7 @@ func (e *explainer) item(ctx context.Context, found *Explanation, facts *explain
 	return e.job(ctx, found, facts)
 }
 
-// audited explains worker/ID and jobtype/NAME, as written in the audit log. A run of a DAG with such
-// a name needs its whole id.
+// audited explains worker/ID and jobtype/NAME, as written in the audit log.
 func (e *explainer) audited(ctx context.Context, found *Explanation, facts *explain.Facts) (known bool, err error) {
 	kind, name, _ := strings.Cut(found.Name, "/")
 	switch named := jobtype.ValidateName(name) == nil; {
@@ -173,7 +163,6 @@ func (e *explainer) audited(ctx context.Context, found *Explanation, facts *expl
 	return known, err
 }
 
-// named explains a name without a slash.
 func (e *explainer) named(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	name := found.Name
 	known, err := e.jobType(ctx, name, facts)
@@ -206,7 +195,6 @@ func (e *explainer) named(ctx context.Context, found *Explanation, facts *explai
 	return e.unknown(ctx, name, facts)
 }
 
-// unknown returns the error for an unknown name, with similar names.
 func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Facts) error {
 	missing := &UnknownThingError{Name: name, Down: facts.Down, Known: e.receivers}
 	if types, err := jobtypes.Of(e.client).List(ctx); err == nil {
@@ -246,7 +234,6 @@ func (e *UnknownThingError) Error() string {
 // Is makes errors.Is(err, starter.ErrNotFound) true.
 func (*UnknownThingError) Is(target error) bool { return target == starter.ErrNotFound }
 
-// noteDown turns an unanswered request into a fact. It returns false for other errors.
 func noteDown(facts *explain.Facts, err error) bool {
 	if down, ok := errors.AsType[*starter.ControlPlaneDownError](err); ok {
 		facts.Down, facts.Control = down.What(), explain.ControlFacts{LastPoll: down.LastPoll, Slow: down.Polls()}

@@ -16,7 +16,6 @@ import (
 // explainRuns bounds the queried open runs of a job type.
 const explainRuns = 20
 
-// jobType reports whether the job type exists, and adds its facts.
 func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Facts) (bool, error) {
 	known, err := jobtypes.Of(e.client).Get(ctx, name)
 	if errors.Is(err, starter.ErrNotFound) {
@@ -94,7 +93,6 @@ func (e *explainer) run(ctx context.Context, found *Explanation, ref starter.Run
 	return e.holds(ctx, facts)
 }
 
-// runFacts queries one run. Its status has the waits of its jobs, however many there are.
 func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *explain.Facts) (explain.RunFacts, error) {
 	shown, err := e.client.Runs().Show(ctx, ref)
 	if err != nil {
@@ -185,8 +183,7 @@ func itemFacts(item starter.Item) explain.ItemFacts {
 	return facts
 }
 
-// surroundings queries admission and the registry if the facts so far include a wait for them. With
-// always it queries both.
+// surroundings queries admission and the registry if a fact includes a wait for them, or always.
 func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, always bool) error {
 	if facts.Down != "" {
 		return nil
@@ -232,7 +229,6 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 	return nil
 }
 
-// admission adds the state of admission, if it exists.
 func (e *explainer) admission(ctx context.Context, facts *explain.Facts) error {
 	// For one run, only its own waits; for several runs, the first waits of all.
 	filter := contract.AdmissionFilter{Limit: 200}

@@ -21,12 +21,10 @@ const (
 	// needRuns bounds the open runs that are queried, needHolds the holds.
 	needRuns, needHolds = 200, 1000
 	needsAtOnce         = 8
-	// kindPlane is the kind of facts that all control planes share.
-	kindPlane = "control plane"
+	kindPlane           = "control plane"
 )
 
-// NeedsPerson lists the states of the whole installation that wait for a person. Missing facts are the error; the
-// list has the rest.
+// NeedsPerson lists the states that wait for a person. Missing facts are the error; the list has the rest.
 func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, error) {
 	now, down := time.Now(), explain.Facts{}
 	var things []explain.Thing
@@ -74,7 +72,7 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 	return explain.NeedsPerson(append(things, openThings(ctx, client, now, runs)...)), errors.Join(faults...)
 }
 
-// openThings queries the open runs. A run without an answer, such as one that has just ended, is left out.
+// A run without an answer, such as one that has just ended, is left out.
 func openThings(ctx context.Context, client *starter.Client, now time.Time, runs []starter.Run) []explain.Thing {
 	var things []explain.Thing
 	var mu sync.Mutex
@@ -109,7 +107,6 @@ func openThings(ctx context.Context, client *starter.Client, now time.Time, runs
 	return things
 }
 
-// ownWaits are the facts of a run of a DAG without its sub-DAGs.
 func (e *explainer) ownWaits(ctx context.Context, ref starter.RunRef, run starter.Run, facts *explain.Facts) error {
 	facts.Run = &explain.RunFacts{ID: ref.WorkflowID, DAG: cmp.Or(run.DAG, ref.WorkflowID), Open: true, StartedAt: run.Started}
 	answer, err := e.client.DAGs().Why(ctx, ref, "")

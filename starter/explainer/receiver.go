@@ -19,7 +19,6 @@ type Receiver struct {
 	Deliveries []contract.DeliveryView `json:"deliveries"`
 }
 
-// ofReceiver reports whether a control plane has this receiver, or a job type names it.
 func (e *explainer) ofReceiver(ctx context.Context, name string, facts *explain.Facts) (bool, error) {
 	var view contract.NotificationsView
 	var err error
@@ -50,8 +49,7 @@ func (e *explainer) ofReceiver(ctx context.Context, name string, facts *explain.
 	return true, nil
 }
 
-// receiverIn returns the notifier's data of a receiver, or the name alone if it is unknown there. The
-// view has the newest notification first.
+// The view has the newest notification first.
 func receiverIn(view contract.NotificationsView, name string) explain.ReceiverFacts {
 	found := explain.ReceiverFacts{Deliveries: []contract.DeliveryView{}}
 	found.Name = name

@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// worker reports whether the worker exists, and adds its facts. Without a control plane it queries
-// the worker's process.
+// Without a control plane worker queries the worker's process.
 func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts) (bool, error) {
 	detail, err := e.client.Workers().Get(ctx, id)
 	switch {
@@ -44,7 +43,7 @@ func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts)
 	return true, nil
 }
 
-// report queries the worker's process. A silent process is a fact, not an error.
+// A silent process is a fact, not an error.
 func (e *explainer) report(ctx context.Context, w *explain.WorkerFacts) error {
 	report, err := e.client.Workers().Ask(ctx, w.Registration.ID)
 	silent, isSilent := errors.AsType[*starter.SilentWorkerError](err)
@@ -61,7 +60,7 @@ func (e *explainer) report(ctx context.Context, w *explain.WorkerFacts) error {
 	return nil
 }
 
-// taker adds facts about the worker that has not yet taken an attempt; "" means the shared queue.
+// An empty worker means the shared queue.
 func (e *explainer) taker(ctx context.Context, worker string, sent time.Time, facts *explain.Facts) error {
 	facts.Taker, facts.SentAt = &explain.WorkerFacts{}, sent
 	facts.Taker.Registration.ID = worker
@@ -76,7 +75,6 @@ func (e *explainer) taker(ctx context.Context, worker string, sent time.Time, fa
 	return nil
 }
 
-// ask queries workers that a run suspects. For a silent worker the run's own data remain.
 func (e *explainer) ask(ctx context.Context, workers []string, facts *explain.Facts) {
 	const most = 5
 	for _, id := range workers {
@@ -96,11 +94,9 @@ func (e *explainer) ask(ctx context.Context, workers []string, facts *explain.Fa
 	}
 }
 
-// takerTimeout bounds the answer of a worker's process. A full worker answers faster, so a slower one
-// has other problems.
+// A full worker answers faster than takerTimeout, so a slower one has other problems.
 const takerTimeout = time.Second
 
-// workerItself resolves a worker without a control plane.
 func (e *explainer) workerItself(ctx context.Context, id string, facts *explain.Facts) (bool, error) {
 	_, err := e.client.Temporal().DescribeWorkflowExecution(ctx, contract.WorkerWorkflowID(id), "")
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// finder collects handlers. Job types are looked for in specs, then among those applied.
 type finder struct {
 	ctx    context.Context //nolint:containedctx // it lives for one call
 	client *starter.Client
@@ -41,8 +40,7 @@ func OfSpec(ctx context.Context, client *starter.Client, one contract.JobTypeSpe
 	return f.found, err
 }
 
-// OfAppliedOr lists the handlers of a job type as it is applied; if it is not, as specs
-// have it.
+// OfAppliedOr lists the handlers of a job type as it is applied, or as specs have it.
 func OfAppliedOr(ctx context.Context, client *starter.Client, name string, specs []contract.JobTypeSpec) ([]string, error) {
 	found, err := OfJobType(ctx, client, name)
 	if !errors.Is(err, starter.ErrNotFound) {
@@ -78,8 +76,7 @@ func OfRun(ctx context.Context, client *starter.Client, ref starter.RunRef) ([]s
 	return OfGraph(ctx, client, graph)
 }
 
-// OfGroup lists the handlers of a run of a job type: those of its start, and those applied now, which a retry
-// executes.
+// OfGroup lists the handlers of a run: those of its start, and those applied now, which a retry executes.
 func OfGroup(ctx context.Context, client *starter.Client, ref starter.RunRef) ([]string, error) {
 	var started contract.JobGroupInput
 	if err := client.Runs().StartedWith(ctx, ref, &started); err != nil {
@@ -142,8 +139,7 @@ func (f *finder) spec(s contract.JobTypeSpec) error {
 	return f.graph(compiled.Graph)
 }
 
-// graph adds the handlers of a graph. Every DAG has the handler of commands, because a task may return tasks
-// with commands.
+// Every DAG has the handler of commands, because a task may return tasks with commands.
 func (f *finder) graph(graph *dag.Graph) error {
 	f.add(contract.CommandHandler)
 	names, err := spec.JobTypes(graph)

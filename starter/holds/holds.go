@@ -1,5 +1,4 @@
-// Package holds lists everything that keeps work from starting until a person lifts it: pauses, retry
-// budgets, marks as done, and runs that are kept open after a failure.
+// Package holds lists everything that keeps work from starting until a person lifts it.
 package holds
 
 import (
@@ -32,7 +31,6 @@ const (
 )
 
 const (
-	// mostHolds is how many holds of admission are listed, mostRuns how many open runs are queried.
 	mostHolds, mostRuns = 10_000, 200
 	// runsAtOnce bounds the queries at the same time.
 	runsAtOnce = 8
@@ -57,8 +55,7 @@ type Hold struct {
 	Resume action.Action `json:"resume"`
 }
 
-// List returns all holds, or those of one job type, by kind and reference. Missing facts are the error; the list has
-// the rest.
+// List returns all holds, or those of one job type. Missing facts are the error; the list has the rest.
 func List(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
 	var asking errgroup.Group
 	parts, faults := make([][]Hold, 4), make([]error, 4)
@@ -74,7 +71,6 @@ func List(ctx context.Context, client *starter.Client, jobType string) ([]Hold, 
 	return all, errors.Join(faults...)
 }
 
-// types lists the job types that a person has paused.
 func types(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
 	known, err := jobtypes.Of(client).List(ctx)
 	var all []Hold
@@ -89,7 +85,6 @@ func types(ctx context.Context, client *starter.Client, jobType string) ([]Hold,
 	return all, err
 }
 
-// admission lists the holds of retry budgets and the marks as done.
 func admission(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{JobType: jobType, Limit: mostHolds})
 	if errors.Is(err, starter.ErrNotFound) {
@@ -115,7 +110,7 @@ func admission(ctx context.Context, client *starter.Client, jobType string) ([]H
 	return all, err
 }
 
-// workers lists the workers that a person has paused, also while they are away.
+// workers lists the paused workers, also while they are away.
 func workers(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
 	if jobType != "" {
 		return nil, nil
@@ -135,7 +130,6 @@ func workers(ctx context.Context, client *starter.Client, jobType string) ([]Hol
 	return all, err
 }
 
-// runs lists the open runs that are paused, or kept open after a failure.
 func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
 	listed, err := client.Runs().List(ctx, starter.RunFilter{Running: true, JobType: jobType, Limit: mostRuns})
 	if len(listed) == mostRuns {
@@ -161,7 +155,6 @@ func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, 
 	return all, err
 }
 
-// ofRun lists the holds of one open run: it may be paused, and kept open as well.
 func ofRun(shown starter.Snapshot) []Hold {
 	var all []Hold
 	one := Hold{Ref: ref.OfRun(shown.Run.WorkflowID), JobType: shown.Run.JobType}

@@ -28,8 +28,8 @@ const (
 // ErrOther reports another request under the key.
 var ErrOther = errors.New("another request was sent with this key: use a new key")
 
-// Claim records a request under its id, or finds its record. A record with another digest is [ErrOther]. First
-// is false if the record is older: the request may be done, half done or not done.
+// Claim records a request under its id, or finds its record. Another digest is [ErrOther]. First is false if the
+// record is older: the request may be half done.
 func Claim(ctx context.Context, c *starter.Client, id, digest string) (request starter.Request, first bool, err error) {
 	request.ID = id
 	_, err = c.Temporal().ExecuteWorkflow(ctx, client.StartWorkflowOptions{

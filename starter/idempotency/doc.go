@@ -1,3 +1,2 @@
-// Package idempotency remembers requests that carry a key, so that a request under a key that
-// was used for another one is refused.
+// Package idempotency remembers requests with a key, and refuses a key that was used for another request.
 package idempotency

@@ -41,7 +41,6 @@ func (e *TooManyError) Error() string {
 type Filter struct {
 	starter.ItemFilter
 	// Find keeps the jobs with this number, id or dedupe key, and the tasks with this id.
-	// It replaces ID and DedupeKey; empty keeps all.
 	Find string
 	// Sort is an order, with - before it for the other direction; empty: the order of the run.
 	Sort string
@@ -49,10 +48,8 @@ type Filter struct {
 	Since, Until time.Time
 }
 
-// bounded reports whether the filter has a time.
 func (f Filter) bounded() bool { return !f.Since.IsZero() || !f.Until.IsZero() }
 
-// ran reports whether the item ran in the time of the filter.
 func (f Filter) ran(item starter.Item) bool {
 	switch {
 	case !f.bounded():
@@ -100,7 +97,6 @@ func whole(ctx context.Context, runs starter.Runs, ref starter.RunRef, filter Fi
 	return all, err
 }
 
-// found reads the items with the number, id or key in text.
 func found(ctx context.Context, runs starter.Runs, ref starter.RunRef, asked starter.ItemFilter, text string) ([]starter.Item, error) {
 	byKey := asked
 	byKey.DedupeKey = text
@@ -133,7 +129,7 @@ func idOf(ref starter.RunRef, text string) string {
 	return ""
 }
 
-// order compares items. Those without a value come last in both directions.
+// Items without a value come last in both directions.
 func order(sort string, now time.Time) func(a, b starter.Item) int {
 	name, down := strings.CutPrefix(sort, descending)
 	compare := func(a, b starter.Item) int { return cmp.Compare(nameOf(a), nameOf(b)) }
@@ -168,10 +164,8 @@ func order(sort string, now time.Time) func(a, b starter.Item) int {
 	}
 }
 
-// nameOf is the key of a job, or the id.
 func nameOf(item starter.Item) string { return cmp.Or(item.DedupeKey, item.ID) }
 
-// took is the duration of the last attempt.
 func took(item starter.Item, now time.Time) time.Duration {
 	if item.EndedAt.IsZero() {
 		return now.Sub(item.StartedAt)

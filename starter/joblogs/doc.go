@@ -1,3 +1,2 @@
-// Package joblogs reads the output of jobs and tasks from the worker's process. Once that process has ended, it
-// reads the part kept in their result.
+// Package joblogs reads the output of jobs and tasks from the worker's process, or the part kept in their result.
 package joblogs

@@ -2,7 +2,6 @@ package joblogs
 
 import "fmt"
 
-// noted sets the note. files is true if the worker stores outputs on disk.
 func (p *Part) noted(files bool) Part {
 	switch p.Gone {
 	case GoneSilent:

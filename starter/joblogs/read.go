@@ -10,21 +10,19 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Sources of a part of a log.
 const (
-	// FromWorker: the process that runs or ran the attempt.
+	// FromWorker means: the process that runs or ran the attempt.
 	FromWorker = "worker"
-	// FromResult: the end of the output, kept in the job's result.
+	// FromResult means: the end of the output, kept in the job's result.
 	FromResult = "result"
-	// FromNowhere: there was no output, or none is left.
+	// FromNowhere means: there was no output, or none is left.
 	FromNowhere = "nowhere"
 )
 
 // Reasons why the worker has no output of an attempt.
 const (
-	// GoneSilent: the worker does not answer. GoneProcess: the process has ended and kept no
-	// files. GoneKept: the files were deleted, or there was no output. GoneNothing: there was no
-	// output.
+	// GoneSilent: the worker does not answer. GoneProcess: the process has ended and kept no files. GoneKept: the
+	// files were deleted, or there was no output.
 	GoneSilent  = "worker_silent"
 	GoneProcess = "process_ended"
 	GoneKept    = "not_kept"
@@ -38,8 +36,7 @@ type Part struct {
 	State   string `json:"state"`
 	Worker  string `json:"worker,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Offset is the start of Text, Next that of the next part, in bytes since the start of the
-	// attempt.
+	// Bytes since the start of the attempt: of Text and of the next part.
 	Offset int64  `json:"offset"`
 	Next   int64  `json:"next"`
 	Text   string `json:"text"`
@@ -54,8 +51,7 @@ type Part struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Read returns the output of an attempt from offset, at most 256 KiB. A negative offset counts from the
-// end. Attempt 0 is the last one.
+// Read returns the output of an attempt, at most 256 KiB. A negative offset counts from the end. Attempt 0 is the last.
 func Read(ctx context.Context, client *starter.Client, ref starter.ItemRef, attempt int, offset int64) (Part, error) {
 	item, err := client.Runs().Item(ctx, ref)
 	if err != nil {
@@ -103,7 +99,6 @@ func workerOf(ctx context.Context, client *starter.Client, item starter.Item, nu
 	return "", &starter.NotFoundError{What: "attempt", Name: strconv.Itoa(number) + " of " + item.ID, Hint: "see `roundsman show " + item.Ref().String() + "`"}
 }
 
-// withoutWorker reads the end of the output from the result, and sets the reason why the worker has none.
 func (p *Part) withoutWorker(ctx context.Context, client *starter.Client, item starter.Item, offset int64, answer contract.LogQueryResult) error {
 	history, err := client.Runs().History(ctx, item)
 	if err != nil {
@@ -123,7 +118,6 @@ func (p *Part) withoutWorker(ctx context.Context, client *starter.Client, item s
 	return nil
 }
 
-// gone returns the reason why the worker has no output of an attempt that began at started.
 func (p *Part) gone(answer contract.LogQueryResult, started time.Time, last bool) string {
 	switch {
 	case p.Gone != "":

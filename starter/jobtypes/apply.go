@@ -56,15 +56,14 @@ func (e *ApplyError) Unwrap() []error {
 	return causes
 }
 
-// Apply carries out a plan. It reads every Schedule right before writing it and compares it again after. So it
-// includes changes since the plan and does not overwrite a concurrent apply or pause. Repeating it has no
-// effect. It deletes last. After a failed change it continues with the others and returns an [*ApplyError].
+// Apply carries out a plan. It reads every Schedule right before and after a write, so it does not overwrite a
+// concurrent change. It deletes last. After a failed change it continues and returns an [*ApplyError].
 func (c Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
 	return c.ApplyTelling(ctx, plan, func(Change, error) {})
 }
 
-// ApplyTelling is [Client.Apply] with progress. It calls tell for each change as soon as the change and all
-// before it are done. The calls are in order and never concurrent. An error means that the change was not made.
+// ApplyTelling is [Client.Apply] with progress. It calls tell for each change in order, never concurrently. An error
+// means that the change was not made.
 func (c Client) ApplyTelling(ctx context.Context, plan Plan, tell func(Change, error)) (ApplyResult, error) {
 	s := c.schedules()
 	var written, deleted []Change
@@ -100,8 +99,7 @@ type changeOutcome struct {
 	err       error
 }
 
-// runChanges carries out several changes at once and reports them in order. It begins no change
-// after ctx has ended.
+// runChanges reports changes in order, and begins none after ctx has ended.
 func runChanges(ctx context.Context, changes []Change, carryOut func(context.Context, Change) (Change, error), tell func(Change, error)) []changeOutcome {
 	outcomes, done := make([]changeOutcome, len(changes)), make([]bool, len(changes))
 	slots := make(chan struct{}, planParallel)
@@ -157,8 +155,7 @@ const convergeAttempts = 20
 // errContested means that another client kept changing the Schedule.
 var errContested = errors.New("the Schedule kept changing while it was written: is another apply running? run apply again")
 
-// converge changes a Schedule to the wanted state and returns the change. It ends with a read
-// that finds no difference, so a write that the server dropped is repeated over the newer state.
+// converge ends with a read that finds no difference, so a write that the server dropped is repeated.
 func (s schedules) converge(ctx context.Context, name string, wanted wantedType) (Change, error) {
 	change := Change{JobType: name, Action: ActionUnchanged}
 	last := change
@@ -198,7 +195,7 @@ func (s schedules) converge(ctx context.Context, name string, wanted wantedType)
 	return change, fmt.Errorf("%w; last seen: %s", errContested, last)
 }
 
-// write carries out one assessment. A write that came too late shows at the next read.
+// A write that came too late shows at the next read.
 func (s schedules) write(ctx context.Context, name string, wanted wantedType, now assessment) error {
 	if now.change.Action == ActionConflict {
 		return errors.New(now.change.Note)
@@ -215,7 +212,7 @@ func (s schedules) write(ctx context.Context, name string, wanted wantedType, no
 	return s.update(ctx, name, schedule, now.current.token)
 }
 
-// delete removes a Schedule that is still ours. Its running group continues.
+// The running group of a deleted Schedule continues.
 func (s schedules) delete(ctx context.Context, owner string, change Change) (Change, error) {
 	current, found, err := s.read(ctx, change.JobType)
 	if err != nil {

@@ -30,7 +30,7 @@ func flatCalendar(into map[string]string, prefix string, calendar *jobtype.Calen
 	}
 }
 
-// flatDates adds a digest of a calendar with more dates than its text names.
+// flatDates adds a digest if the text cannot name all dates.
 func flatDates(into map[string]string, path string, calendar *jobtype.Calendar) {
 	if calendar == nil {
 		return

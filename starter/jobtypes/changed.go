@@ -34,8 +34,7 @@ func (c Changed) String() string {
 	return c.Action + ", " + c.Before + " → " + cmp.Or(c.After, "none")
 }
 
-// changedLooks bounds the entries of a job type that Changed reads. They include pauses and
-// starts.
+// The entries of a job type include pauses and starts.
 const changedLooks = 200
 
 // Changed returns the last change in the audit log; nil if the log has none.

@@ -35,14 +35,12 @@ type JobType struct {
 	Running []starter.RunRef `json:"running,omitempty"`
 	Recent  []ScheduledRun   `json:"recent,omitempty"`
 	Counts  JobTypeCounters  `json:"counts,omitzero"`
-	// HeldBack is set while the retry budget has disabled the job type. HeldKeys counts its
-	// held keys. See [JobTypes.AddHolds].
+	// Hold of the retry budget on the job type, and the number of held keys. See [JobTypes.AddHolds].
 	HeldBack *contract.AdmissionHold `json:"held_back,omitempty"`
 	HeldKeys int                     `json:"held_keys,omitempty"`
 	// NoWorker is set while no worker can serve the job type. See [JobTypes.AddServed].
 	NoWorker bool `json:"no_worker,omitempty"`
-	// Missing names the handler, label or node that no online worker has for the job type, or for a task
-	// of its DAG: NO_WORKER, the cause and the command. See [JobTypes.AddServed].
+	// NO_WORKER for the job type or a task of its DAG. See [JobTypes.AddServed].
 	Missing string `json:"missing,omitempty"`
 	lacks   explain.Remedy
 	// Window is the state of its maintenance window; nil without a window.
@@ -66,8 +64,7 @@ type ScheduledRun struct {
 	// ScheduledAt is the tick, StartedAt the start of the group.
 	ScheduledAt time.Time `json:"scheduled_at"`
 	StartedAt   time.Time `json:"started_at"`
-	// Status and Outcome are set by [JobTypes.AddOutcomes]. They are empty for a run that the
-	// server no longer has.
+	// Set by [JobTypes.AddOutcomes]; empty for a run that the server no longer has.
 	Status  starter.RunStatus `json:"status,omitempty"`
 	Outcome contract.Outcome  `json:"outcome,omitempty"`
 	EndedAt time.Time         `json:"ended_at,omitzero"`
@@ -75,18 +72,16 @@ type ScheduledRun struct {
 
 // JobTypeCounters count since the creation of the Schedule.
 type JobTypeCounters struct {
-	// Started groups; Skipped ticks, because the last group still ran; Missed ticks, because the
-	// server was down for longer than the catch-up window; Buffered ticks, waiting for the
-	// running group.
+	// Started groups; Skipped ticks, because the last group still ran; Missed ticks beyond the catch-up window;
+	// Buffered ticks, waiting for the running group.
 	Started  int64 `json:"started"`
 	Skipped  int64 `json:"skipped"`
 	Missed   int64 `json:"missed"`
 	Buffered int64 `json:"buffered,omitempty"`
 }
 
-// List lists the applied job types by name, without Counts, CreatedAt and UpdatedAt. The list
-// comes from visibility, so a new job type may be missing. A Schedule edited since its creation
-// is described by a request of its own.
+// List lists the applied job types by name, without Counts, CreatedAt and UpdatedAt, from visibility. A Schedule
+// edited since its creation is described by its own request.
 func (c Client) List(ctx context.Context) ([]JobType, error) {
 	s := c.schedules()
 	entries, err := s.entries(ctx)
@@ -123,8 +118,7 @@ func (c Client) List(ctx context.Context) ([]JobType, error) {
 	return types, nil
 }
 
-// Get reads one job type without a lag. A job type that was not applied gives a
-// [*starter.NotFoundError].
+// Get reads one job type without a lag, or gives a [*starter.NotFoundError].
 func (c Client) Get(ctx context.Context, name string) (JobType, error) {
 	read, err := c.schedules().jobType(ctx, name)
 	if err != nil {
@@ -133,8 +127,7 @@ func (c Client) Get(ctx context.Context, name string) (JobType, error) {
 	return *read, nil
 }
 
-// Pause stops the ticks of a job type until Resume. Running groups continue. The note and the
-// operator are kept, also by an apply. A repeated pause replaces the note.
+// Pause stops the ticks of a job type until Resume. Running groups continue. An apply keeps the pause.
 func (c Client) Pause(ctx context.Context, name, note string) error {
 	note = pauseText(note, c.client.Actor(), time.Now())
 	if over := len(note) - maxPauseText; over > 0 {
@@ -162,7 +155,6 @@ const pausedNote = "paused: "
 // activeText is the audit log's text for an unpaused Schedule.
 const activeText = "active"
 
-// patchOwned patches the Schedule of an applied job type and returns its state before.
 func (s schedules) patchOwned(ctx context.Context, name string, patch *schedulepb.SchedulePatch) (before string, err error) {
 	current, err := s.readOwned(ctx, name)
 	if err != nil {
@@ -227,7 +219,6 @@ func (s schedules) jobType(ctx context.Context, name string) (*JobType, error) {
 	return read, nil
 }
 
-// scheduledRuns reverses the server's oldest-first list.
 func scheduledRuns(actions []*schedulepb.ScheduleActionResult) []ScheduledRun {
 	var runs []ScheduledRun
 	for _, action := range slices.Backward(actions) {

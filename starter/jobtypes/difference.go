@@ -18,8 +18,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
-// specChanges compares two specs by setting: schedules by their times, policies with their
-// zeros. The interval follows from the schedule, so it is listed only if the schedule is equal.
+// specChanges compares two specs by setting. The interval follows from the schedule, so it is listed only if that is equal.
 func specChanges(before, after contract.JobTypeSpec) []contract.FieldChange {
 	changes := override.Compare(flatSpec(before), flatSpec(after))
 	if slices.ContainsFunc(changes, func(c contract.FieldChange) bool { return c.Path == "schedule" }) {
@@ -28,8 +27,7 @@ func specChanges(before, after contract.JobTypeSpec) []contract.FieldChange {
 	return changes
 }
 
-// flatSpec lists every setting of a spec as text under its path. It works on the encoded spec,
-// so a new setting cannot be missed.
+// flatSpec works on the encoded spec, so a new setting cannot be missed.
 func flatSpec(spec contract.JobTypeSpec) map[string]string {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
@@ -73,7 +71,6 @@ func flatSpec(spec contract.JobTypeSpec) map[string]string {
 // OfHandler marks a value that is a default of the job type's handler.
 func OfHandler(spec contract.JobTypeSpec) string { return " (default of handler " + spec.Handler + ")" }
 
-// handlerDefaults lists the settings of a new job type that are defaults of its handler.
 func handlerDefaults(spec contract.JobTypeSpec) []contract.FieldChange {
 	flat := flatSpec(spec)
 	defaults := map[string]string{}
@@ -91,8 +88,7 @@ func digestText(text string) string {
 	return fmt.Sprintf("%d lines, sha256 %s", strings.Count(text, "\n"), hex.EncodeToString(sum[:6]))
 }
 
-// flatten lists the leaves of a JSON object. A list is a leaf, since the index of an item means
-// nothing to a reader.
+// A list is a leaf: the index of an item means nothing to a reader.
 func flatten(into map[string]string, path string, encoded json.RawMessage) {
 	if len(encoded) == 0 {
 		return
@@ -110,8 +106,7 @@ func flatten(into map[string]string, path string, encoded json.RawMessage) {
 	into[path] = ValueText(encoded)
 }
 
-// ValueText returns a JSON value in one form, since the server may return the same value with
-// other escapes, spaces or order of keys.
+// ValueText returns a JSON value in one form: the server may return other escapes, spaces or order of keys.
 func ValueText(encoded json.RawMessage) string {
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()
@@ -128,8 +123,7 @@ func ValueText(encoded json.RawMessage) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// flatSchedule lists the settings of a Schedule that differ from those of its stored spec only
-// after an edit by hand.
+// flatSchedule lists the settings that differ from the stored spec after an edit by hand.
 func (s schedules) flatSchedule(schedule *schedulepb.Schedule) map[string]string {
 	start, policies := schedule.GetAction().GetStartWorkflow(), schedule.GetPolicies()
 	flat := map[string]string{
@@ -159,7 +153,6 @@ func (s schedules) flatSchedule(schedule *schedulepb.Schedule) map[string]string
 	return flat
 }
 
-// overlapName converts the server's name to the configuration's.
 func overlapName(name string) string {
 	if name == "Unspecified" {
 		return "skip" // The server's default.
@@ -174,7 +167,6 @@ func overlapName(name string) string {
 	return strings.ToLower(words.String())
 }
 
-// text decodes a text payload. It returns another payload unchanged.
 func (s schedules) text(payload *commonpb.Payload) string {
 	text := ""
 	if payload != nil && s.converter.FromPayload(payload, &text) != nil {
@@ -211,8 +203,7 @@ func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]cont
 	return append(changes, drift...), nil
 }
 
-// sameSettings is the difference between equal settings with other hashes. They have another format, or an operator
-// made the stored ones of another configuration: then apply adopts them.
+// sameSettings explains equal settings with other hashes: another format, or an operator made them.
 func sameSettings(stored, wanted string) contract.FieldChange {
 	before, _, _ := strings.Cut(stored, "-")
 	after, _, _ := strings.Cut(wanted, "-")
@@ -222,7 +213,6 @@ func sameSettings(stored, wanted string) contract.FieldChange {
 	return contract.FieldChange{Path: "configuration", Before: "changed by hand", After: "as written"}
 }
 
-// unreadable returns the difference to a Schedule whose argument is not a spec.
 func (s schedules) unreadable(current held, wanted contract.JobTypeSpec, cause error) ([]contract.FieldChange, error) {
 	implied, err := s.build(wanted)
 	if err != nil {

@@ -6,6 +6,5 @@
 //	run, err := types.Trigger(ctx, "scrub")      // start a group now
 //	jobs, err := types.Submit(ctx, known, work)  // start jobs without a detection
 //
-// Apply includes the changes of others instead of overwriting them, and ignores Schedules that
-// Roundsman did not create. The audit log has all changes of a job type.
+// Apply includes the changes of others, and ignores Schedules that Roundsman did not create.
 package jobtypes

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// former is the state of a job type before a change, as kept in the audit entry of the change,
-// with its secrets hidden.
+// former is the state of a job type before a change, without secrets, as kept in the audit entry.
 type former struct {
 	Spec   contract.JobTypeSpec `json:"spec"`
 	Paused bool                 `json:"paused,omitempty"`
@@ -24,8 +23,7 @@ type former struct {
 // maxFormerRead guards against a corrupt entry.
 const maxFormerRead = 16 << 20
 
-// formerOf packs the state of a Schedule before a change. fault is the reason why the audit
-// entry cannot keep it.
+// fault is the reason why the audit entry cannot keep the state.
 func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault string) {
 	spec, err := s.storedSpec(schedule)
 	if err != nil {
@@ -42,8 +40,7 @@ func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault
 	return packed, ""
 }
 
-// formerBefore is formerOf for an assessed change. Only changed settings of the job type have a
-// former state, not edits of other parts of the Schedule.
+// Only changed settings of the job type have a former state, not edits of other parts of the Schedule.
 func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byte, fault string) {
 	if now.change.Action != ActionUpdate && now.change.Action != ActionDrift {
 		return nil, ""
@@ -55,9 +52,8 @@ func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byt
 	return s.formerOf(now.current.schedule)
 }
 
-// Restore restores the settings of a job type before the change in an audit entry; entry 0 is the
-// last entry with settings. It creates a deleted job type again, paused if it was paused. A job
-// type paused by a person stays paused. The log has no secrets, so Restore keeps the present
+// Restore restores the settings before the change in an audit entry; entry 0 is the last one with settings. It
+// creates a deleted job type again. A person's pause stays. The log has no secrets, so Restore keeps the present
 // values of env and refuses if one is missing.
 func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, error) {
 	change := Change{JobType: name, Action: ActionUnchanged}
@@ -83,7 +79,6 @@ func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, 
 	return change, nil
 }
 
-// withSecrets copies hidden values from the applied job type.
 func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
 	if len(spec.HiddenPaths()) == 0 {
 		return spec, nil

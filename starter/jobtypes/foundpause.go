@@ -21,9 +21,8 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// A pause made with Temporal's own tools lacks its author and time. The history of the
-// Schedule's workflow has them: a pause is a signal with a time and a client identity. Servers
-// whose Schedules are not workflows have the time of the last change only.
+// A pause made with Temporal's own tools lacks its author and time, which the history of the Schedule's workflow has.
+// Some servers have no such workflow.
 const (
 	scheduleWorkflow = "temporal-sys-scheduler:"
 	schedulePatched  = "patch"
@@ -33,13 +32,11 @@ const (
 )
 
 type foundPause struct {
-	// Client identity; empty if unknown.
 	by string
 	at time.Time
 }
 
-// findPause returns the pause with this note. changed is the time of the last change of the
-// Schedule.
+// changed is the time of the last change of the Schedule.
 func (s schedules) findPause(ctx context.Context, name, note string, changed time.Time) foundPause {
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
 		Namespace: s.client.Namespace(), MaximumPageSize: foundPageSize,
@@ -65,8 +62,7 @@ func (s schedules) findPause(ctx context.Context, name, note string, changed tim
 	return foundPause{}
 }
 
-// pauseIn reads one event, newest first. over means that older events cannot be the pause. If the
-// last pause has another note, the present one was made by replacing the whole Schedule.
+// over means that older events cannot be the pause. If the last pause has another note, the whole Schedule was replaced.
 func pauseIn(event *historypb.HistoryEvent, note string) (found foundPause, over bool) {
 	signal := event.GetWorkflowExecutionSignaledEventAttributes()
 	if signal.GetSignalName() != schedulePatched {
@@ -85,20 +81,17 @@ func pauseIn(event *historypb.HistoryEvent, note string) (found foundPause, over
 	return foundPause{}, false
 }
 
-// who parses the identity as the audit log does.
 func (f foundPause) who() (actor, from string) {
 	actor, from = auditlog.ParseIdentity(f.by)
 	return cmp.Or(actor, "unknown"), cmp.Or(from, "Temporal's own tools")
 }
 
-// shown returns the author in one word, or "".
 func (f foundPause) shown() string {
 	actor, from := auditlog.ParseIdentity(f.by)
 	return cmp.Or(actor, from)
 }
 
-// recordFoundPauses records pauses that apply has found and that the audit log lacks. Each pause
-// is recorded once, however often it is found.
+// recordFoundPauses records each found pause once.
 func (c Client) recordFoundPauses(ctx context.Context, changes []Change) {
 	var entries []contract.AuditEntry
 	for _, change := range changes {

@@ -11,8 +11,7 @@ import (
 // holdsTimeout bounds the wait of a list for holds; the list is useful without them.
 const holdsTimeout = 2 * time.Second
 
-// AddHolds adds holds to job types. Without a control plane it adds none and returns an error. In
-// a list, job types without a retry budget cost no query.
+// AddHolds adds holds to job types. In a list, job types without a retry budget cost no query.
 func (c Client) AddHolds(ctx context.Context, types []JobType) error {
 	asks := false
 	for _, known := range types {

@@ -18,8 +18,7 @@ const (
 
 // Begun is the state of a run that was just started.
 type Begun struct {
-	// Lane is the exclusive lane that the run waits for; empty if it waits for none. Behind is the run that
-	// holds the lane, Ahead the number of other waiting runs.
+	// Exclusive lane that the run waits for, its holder, and the number of other waiting runs.
 	Lane   string `json:"lane,omitempty"`
 	Behind string `json:"behind,omitempty"`
 	Ahead  int    `json:"others_waiting,omitempty"`
@@ -27,8 +26,7 @@ type Begun struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Begin waits until a run that was just started works, waits for its lane or has ended, 10s at most. An
-// unknown state is empty.
+// Begin waits until a run that was just started works, waits for its lane or has ended, 10s at most.
 func (c Client) Begin(ctx context.Context, spec contract.JobTypeSpec, ref starter.RunRef) Begun {
 	limited, cancel := context.WithTimeout(ctx, beginWait)
 	defer cancel()
@@ -68,8 +66,7 @@ func (c Client) begun(ctx context.Context, spec contract.JobTypeSpec, ref starte
 	return Begun{Lane: lane.Name, Behind: lane.Holder.WorkflowID, Ahead: max(lane.WaitingCount-1, 0)}, true
 }
 
-// begins reports whether the group works or waits for something; before that, and at its end, its
-// state is about to change.
+// Before begins is true, and at the end, the state of a group is about to change.
 func begins(group *contract.GroupStatus) bool {
 	return group != nil && group.Phase != "preparing" && group.Phase != "ended" && (group.Phase != "waiting" || group.Wait != nil)
 }

@@ -19,9 +19,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// specKey is the memo of a Schedule with its job type's spec, for lists. A server cannot change
-// the memo of a Schedule, so the search attribute [specDigest] shows whether the memo is still
-// current (docs/adr/0052).
+// specKey is the memo of a Schedule with its job type's spec, for lists. A server cannot change it, so the search
+// attribute [specDigest] shows whether it is current (docs/adr/0052).
 const specKey = "spec"
 
 func specDigest(spec contract.JobTypeSpec) (string, error) {
@@ -32,7 +31,6 @@ func specDigest(spec contract.JobTypeSpec) (string, error) {
 	return fmt.Sprintf("%s@%x", spec.Name, sha256.Sum256(encoded))[:len(spec.Name)+1+16], nil
 }
 
-// digestOf returns the search attribute for the spec in a Schedule's action.
 func (s schedules) digestOf(schedule *schedulepb.Schedule) (*commonpb.SearchAttributes, contract.JobTypeSpec, error) {
 	spec, err := s.storedSpec(schedule)
 	if err != nil {
@@ -42,7 +40,6 @@ func (s schedules) digestOf(schedule *schedulepb.Schedule) (*commonpb.SearchAttr
 	return rpc.KeywordAttribute(contract.SearchAttributeJobType, digest), spec, err
 }
 
-// entries lists the Schedules of job types that Roundsman owns, from visibility.
 func (s schedules) entries(ctx context.Context) ([]*schedulepb.ScheduleListEntry, error) {
 	var entries []*schedulepb.ScheduleListEntry
 	request := &workflowservice.ListSchedulesRequest{Namespace: s.client.Namespace(), MaximumPageSize: schedulePage}
@@ -71,8 +68,7 @@ func (s schedules) entries(ctx context.Context) ([]*schedulepb.ScheduleListEntry
 	}
 }
 
-// listed reads a job type from a list entry. It returns false if the spec has changed since the
-// Schedule's creation, or a pause needs more data: then the Schedule must be read.
+// listed returns false if the Schedule itself must be read: the spec has changed, or a pause needs more data.
 func (s schedules) listed(entry *schedulepb.ScheduleListEntry) (*JobType, bool) {
 	var spec contract.JobTypeSpec
 	payload := entry.GetMemo().GetFields()[specKey]

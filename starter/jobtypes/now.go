@@ -23,8 +23,7 @@ type Started struct {
 // adoptAttempts bounds the attempts of RunNow while other groups start and end.
 const adoptAttempts = 5
 
-// RunNow starts a group of the job type, also of a paused one, and returns the run. If a group of the type is
-// open, RunNow returns it and starts none, regardless of policy.overlap.
+// RunNow starts a group of the job type, also of a paused one. It returns an open group instead, regardless of policy.overlap.
 func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 	for range adoptAttempts {
 		known, err := c.Get(ctx, name)

@@ -10,10 +10,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// AddOutcomes adds outcomes to the newest runs of job types, at most that many of each. A request
-// per run has no lag and no rate limit per namespace; for many job types a list comes first.
-// Runs that the server no longer has stay without an outcome. An ended run is removed from
-// Running, even if its Schedule still lists it.
+// AddOutcomes adds outcomes to the newest runs of job types, at most that many of each. A request per run has no lag;
+// for many job types a list comes first. An ended run is removed from Running.
 func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	if len(types) > exactOutcomes {
 		c.addListed(ctx, types, most)
@@ -38,8 +36,7 @@ func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	}
 }
 
-// stillRunning returns the running groups without the ended ones. A Schedule and its list entry
-// notice the end of a run with the next tick only, unless the Schedule is queried.
+// A Schedule notices the end of a run with the next tick only, unless it is queried.
 func stillRunning(known JobType) []starter.RunRef {
 	return slices.DeleteFunc(known.Running, func(open starter.RunRef) bool {
 		return slices.ContainsFunc(known.Recent, func(run ScheduledRun) bool { return run.WorkflowID == open.WorkflowID && !run.EndedAt.IsZero() })
@@ -49,7 +46,6 @@ func stillRunning(known JobType) []starter.RunRef {
 // exactOutcomes is the most job types whose runs are requested one by one.
 const exactOutcomes = 20
 
-// addListed adds the outcomes that visibility has of the newest runs.
 func (c Client) addListed(ctx context.Context, types []JobType, most int) {
 	wanted := map[string]*ScheduledRun{}
 	for i := range types {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A Schedule keeps one text with its pause, without a time. People read and write it in the Web
-// UI. pausedBy matches the author and time that Roundsman appends.
+// A Schedule keeps one text with its pause. pausedBy matches the author and time that Roundsman appends.
 var pausedBy = regexp.MustCompile(`^(?:(.*) \(paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?\)|paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?)$`)
 
 // maxPauseText is the server's limit in bytes (common.ScheduleNotesSizeLimit).
@@ -21,7 +20,7 @@ func pauseText(note, by string, at time.Time) string {
 	return who
 }
 
-// readPause is the inverse of pauseText. A text from other tools is returned as the note.
+// A text from other tools is the note.
 func readPause(text string) (note, by string, at time.Time) {
 	parts := pausedBy.FindStringSubmatch(text)
 	if parts == nil {

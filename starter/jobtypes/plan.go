@@ -18,21 +18,18 @@ import (
 // ChangeAction is the action of `apply` on one job type.
 type ChangeAction string
 
-// The actions.
 const (
-	// ActionCreate: there is no Schedule yet.
+	// ActionCreate means: there is no Schedule yet.
 	ActionCreate ChangeAction = "create"
-	// ActionUpdate: the configuration has changed since the last apply.
+	// ActionUpdate means: the configuration has changed since the last apply.
 	ActionUpdate ChangeAction = "update"
-	// ActionDrift: the Schedule was edited by hand, the configuration has not changed. Apply
-	// restores it.
+	// ActionDrift means: the Schedule was edited by hand. Apply restores it.
 	ActionDrift ChangeAction = "drift"
-	// ActionDelete: Roundsman created the Schedule, and the configuration lacks the job type.
+	// ActionDelete means: Roundsman created the Schedule, and the configuration lacks the job type.
 	ActionDelete ChangeAction = "delete"
-	// ActionConflict: Roundsman did not create the Schedule of that name. Apply refuses to
-	// change it.
+	// ActionConflict means: Roundsman did not create the Schedule. Apply refuses to change it.
 	ActionConflict ChangeAction = "conflict"
-	// ActionUnchanged: the Schedule is as configured.
+	// ActionUnchanged means: the Schedule is as configured.
 	ActionUnchanged ChangeAction = "unchanged"
 )
 
@@ -44,8 +41,7 @@ type Change struct {
 	// Note has other facts for the operator, such as the author of a pause.
 	Note string `json:"note,omitempty"`
 
-	// former is the state before the change for the audit log, formerFault the reason why it is
-	// missing.
+	// former is the state before the change for the audit log; formerFault is why it is missing.
 	former      []byte
 	formerFault string
 }
@@ -73,13 +69,11 @@ type Plan struct {
 }
 
 type wantedType struct {
-	spec    contract.JobTypeSpec
-	enabled bool
-	// Note of a new job type that is created paused.
+	spec      contract.JobTypeSpec
+	enabled   bool
 	pauseNote string
 }
 
-// runsNow reports whether the job type runs right after its creation.
 func (w wantedType) runsNow() bool {
 	return w.enabled && w.pauseNote == "" && w.spec.Schedule.FirstRun == contract.FirstRunNow
 }
@@ -150,7 +144,6 @@ func (p Plan) String() string {
 // poolsPath begins the paths of declared pool sizes. Every job type carries all of them.
 const poolsPath = "resources."
 
-// onlyPools returns the fields of an update that changes nothing but declared pools, one per line.
 func (c Change) onlyPools() (fields string, only bool) {
 	if c.Action != ActionUpdate || c.Note != "" || len(c.Fields) == 0 {
 		return "", false
@@ -164,21 +157,16 @@ func (c Change) onlyPools() (fields string, only bool) {
 	return fields, true
 }
 
-// planParallel bounds the Schedules read or written at once: enough to hide the round trips,
-// few enough for the limits of any namespace.
+// planParallel hides the round trips within the limits of any namespace.
 const planParallel = 8
 
-// Plan compares specs with the namespace and changes nothing. enabled has the value false for
-// job types that must be paused; a missing name means enabled.
-//
-// Configured job types are read from their Schedules, without a lag. Job types to delete come
-// from a list that may be some seconds old; the next plan finds a missing one.
+// Plan compares specs with the namespace and changes nothing. enabled has the value false for job types that must be
+// paused. Job types to delete come from a list that may be some seconds old; the next plan finds a missing one.
 func (c Client) Plan(ctx context.Context, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
 	return c.PlanAs(ctx, "", specs, enabled)
 }
 
-// PlanAs is Plan for the configuration of an owner: it deletes only the owner's job types, and
-// reports job types of another owner as conflicts.
+// PlanAs is Plan for an owner: it deletes only the owner's job types. Those of another owner are conflicts.
 func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
 	s := c.schedules()
 	plan := Plan{owner: owner, wanted: map[string]wantedType{}}
@@ -246,7 +234,6 @@ func (s schedules) orphans(ctx context.Context, owner string, wanted map[string]
 // DevOwner owns the job types created by `roundsman dev`. Other configurations may take them over.
 const DevOwner = "dev"
 
-// ownerOf returns the owner of a job type, or "" without one or without a readable spec.
 func (s schedules) ownerOf(current held) string {
 	spec, err := s.storedSpec(current.schedule)
 	if err != nil {
@@ -262,12 +249,10 @@ func runningNote(info *schedulepb.ScheduleInfo) string {
 	return ""
 }
 
-// assessment is a change and the state that it was derived from.
 type assessment struct {
 	change  Change
 	current held
-	// Required state of the Schedule after the change.
-	state *schedulepb.ScheduleState
+	state   *schedulepb.ScheduleState
 }
 
 func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (assessment, error) {
@@ -330,9 +315,8 @@ func actionOf(fields []contract.FieldChange) ChangeAction {
 	return ActionDrift
 }
 
-// pauseState returns the state after apply. A disabled job type is paused, and keeps an earlier
-// pause's note. An enabled one is resumed only if the configuration had paused it: a person's
-// pause stays.
+// pauseState: a disabled job type is paused. An enabled one is resumed only if the configuration had paused it: a
+// person's pause stays.
 func pauseState(before *schedulepb.ScheduleState, enabled bool) *schedulepb.ScheduleState {
 	after := &schedulepb.ScheduleState{Paused: before.GetPaused(), Notes: before.GetNotes()}
 	switch {

@@ -16,8 +16,7 @@ import (
 // listedMost is the most runs and next ticks of a job type in a list.
 const listedMost = 5
 
-// Reread reads the named job types from their Schedules and updates them in a list from
-// visibility, which may lag by seconds. It adds new job types and removes deleted ones.
+// Reread updates the named job types in a list from visibility, which may lag by seconds.
 func (c Client) Reread(ctx context.Context, listed []JobType, names []string) ([]JobType, error) {
 	found := make([]*JobType, len(names))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -45,7 +44,6 @@ func (c Client) Reread(ctx context.Context, listed []JobType, names []string) ([
 	return all, nil
 }
 
-// asListed removes the data that a list lacks.
 func (t JobType) asListed() JobType {
 	t.Recent, t.Next = t.Recent[:min(len(t.Recent), listedMost)], t.Next[:min(len(t.Next), listedMost)]
 	t.Counts, t.CreatedAt, t.UpdatedAt = JobTypeCounters{}, time.Time{}, time.Time{}

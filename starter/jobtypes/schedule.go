@@ -21,13 +21,11 @@ import (
 )
 
 const (
-	// ownerKey and ownerValue are the memo of Schedules created by `apply`. Roundsman never
-	// changes or deletes others.
+	// Memo of Schedules created by `apply`. Roundsman never changes or deletes others.
 	ownerKey   = "managed_by"
 	ownerValue = "roundsman"
 
-	// disabledNote is the pause note of a job type with `enabled: false`. Any other note means a
-	// person's pause, which `apply` keeps.
+	// Pause note for `enabled: false`. Any other note means a person's pause, which `apply` keeps.
 	disabledNote = "disabled in the configuration (enabled: false)"
 
 	// maxSummary fits into the server's 400 bytes for an encoded summary.
@@ -43,8 +41,7 @@ func (c Client) schedules() schedules {
 	return schedules{client: c.client, converter: starter.DataConverter()}
 }
 
-// build returns the unpaused Schedule of a job type. The same spec gives the same Schedule, so
-// `plan` can compare.
+// The same spec gives the same Schedule, so `plan` can compare.
 func (s schedules) build(spec contract.JobTypeSpec) (*schedulepb.Schedule, error) {
 	times, err := scheduleSpec(spec.Schedule)
 	if err != nil {
@@ -69,8 +66,7 @@ func (s schedules) build(spec contract.JobTypeSpec) (*schedulepb.Schedule, error
 	}, nil
 }
 
-// completed returns a spec with the server's defaults. Without them a Schedule would differ from
-// its spec. A configuration is complete already.
+// completed adds the server's defaults: without them a Schedule would differ from its spec.
 func completed(spec contract.JobTypeSpec) contract.JobTypeSpec {
 	interval := cmp.Or(spec.Interval, spec.Schedule.Every)
 	if interval == 0 {
@@ -103,7 +99,6 @@ func (s schedules) action(spec contract.JobTypeSpec) (*workflowpb.NewWorkflowExe
 	}, nil
 }
 
-// summaryOf returns the Web UI's one-line text for every group.
 func summaryOf(spec contract.JobTypeSpec) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(spec.Description), "\n")
 	if text == "" {
@@ -151,7 +146,6 @@ func overlapPolicy(overlap jobtype.Overlap) (enumspb.ScheduleOverlapPolicy, erro
 	return 0, fmt.Errorf("policy.overlap %q is not supported: use skip, buffer_one, buffer_all, cancel_other or terminate_other", overlap)
 }
 
-// owned reports whether `apply` created the Schedule.
 func (s schedules) owned(memo *commonpb.Memo) bool {
 	payload, found := memo.GetFields()[ownerKey]
 	if !found {

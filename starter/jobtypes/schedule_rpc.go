@@ -16,8 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// The SDK's ScheduleClient sends updates without a conflict token, so one of two writers would
-// lose unnoticed. These calls send the token, and a request id that survives retries.
+// The SDK's ScheduleClient sends updates without a conflict token, so one of two writers would lose unnoticed.
 
 const schedulePage = 500
 
@@ -25,11 +24,9 @@ type held struct {
 	schedule *schedulepb.Schedule
 	info     *schedulepb.ScheduleInfo
 	memo     *commonpb.Memo
-	// Conflict token for an update.
-	token []byte
+	token    []byte
 }
 
-// read describes a Schedule; found is false without one.
 func (s schedules) read(ctx context.Context, name string) (state held, found bool, err error) {
 	response, err := s.client.DescribeSchedule(ctx, name)
 	if errors.Is(err, starter.ErrNotFound) {
@@ -43,8 +40,7 @@ func (s schedules) read(ctx context.Context, name string) (state held, found boo
 	}, true, nil
 }
 
-// create returns false if another client has created the Schedule meanwhile. The first run of
-// runNow is part of the request, so a crash neither loses nor repeats it.
+// The first run of runNow is part of the request, so a crash neither loses nor repeats it.
 func (s schedules) create(ctx context.Context, name string, schedule *schedulepb.Schedule, runNow bool) (created bool, err error) {
 	attributes, spec, err := s.digestOf(schedule)
 	if err != nil {
@@ -74,14 +70,12 @@ func (s schedules) create(ctx context.Context, name string, schedule *schedulepb
 	return true, nil
 }
 
-// update writes the Schedule if it is unchanged since the token. Some servers refuse an old token,
-// others ignore the update, so the caller reads again and compares.
+// Some servers refuse an old token, others ignore the update, so the caller reads again and compares.
 func (s schedules) update(ctx context.Context, name string, schedule *schedulepb.Schedule, token []byte) error {
 	_, err := s.accepted(ctx, name, schedule, token)
 	return err
 }
 
-// accepted is update, and reports whether the server accepted the write.
 func (s schedules) accepted(ctx context.Context, name string, schedule *schedulepb.Schedule, token []byte) (bool, error) {
 	attributes, _, err := s.digestOf(schedule)
 	if err != nil {
@@ -123,7 +117,6 @@ func (s schedules) patch(ctx context.Context, name string, patch *schedulepb.Sch
 	return nil
 }
 
-// remove deletes a Schedule; a missing one is no error.
 func (s schedules) remove(ctx context.Context, name string) error {
 	err := rpc.Retry(ctx, func(ctx context.Context) error {
 		_, callErr := s.client.Temporal().WorkflowService().DeleteSchedule(ctx, &workflowservice.DeleteScheduleRequest{

@@ -22,9 +22,8 @@ import (
 // maxComment is the server's limit for the comment of a calendar.
 const maxComment = 200
 
-// scheduleSpec converts a schedule to the server's form. It converts cron expressions to
-// structured calendars itself, so that the stored form can be compared. A restricted day of
-// month and a restricted weekday mean "either", as in cron.
+// scheduleSpec converts cron expressions to structured calendars, so that the stored form can be compared. A
+// restricted day of month and a restricted weekday mean "either", as in cron.
 func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, error) {
 	spec := &schedulepb.ScheduleSpec{}
 	if written.Jitter > 0 {
@@ -64,7 +63,6 @@ func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, erro
 	return spec, except(spec, written.Except)
 }
 
-// onPart restricts a calendar, which names no day itself, to a part of its days.
 func onPart(calendar crontab.Calendar, part window.Part, comment string) (*schedulepb.StructuredCalendarSpec, bool) {
 	calendar.Month = slices.DeleteFunc(slices.Clone(calendar.Month), func(month int) bool { return !slices.Contains(part.Months, month) })
 	calendar.DayOfMonth, calendar.DayOfWeek = part.Days, part.Weekdays
@@ -75,7 +73,6 @@ func onPart(calendar crontab.Calendar, part window.Part, comment string) (*sched
 	return on, len(calendar.Month) > 0
 }
 
-// except removes whole days from a schedule.
 func except(spec *schedulepb.ScheduleSpec, days []string) error {
 	if len(days) == 0 {
 		return nil
@@ -101,8 +98,7 @@ func upTo(last int) []int {
 	return list
 }
 
-// gapOf returns the smallest gap between two ticks of cron expressions. It returns 0 for an
-// invalid one, which [scheduleSpec] reports.
+// gapOf returns the smallest gap between two ticks of cron expressions; 0 for an invalid one.
 func gapOf(texts []string) jobtype.Duration {
 	var expressions []crontab.Expression
 	for _, text := range texts {
@@ -132,7 +128,7 @@ func structured(calendar crontab.Calendar, comment string) *schedulepb.Structure
 
 type run struct{ start, end, step int }
 
-// runs splits sorted values greedily into few progressions. Two values alone get no step.
+// Two values alone get no step.
 func runs(values []int) []run {
 	var found []run
 	for i := 0; i < len(values); {
@@ -165,14 +161,11 @@ func ranges(values []int) []*schedulepb.Range {
 	return converted
 }
 
-// shownTimes bounds the times in a text for people.
 const shownTimes = 6
 
-// shortTimes is timesText for people: of many times it has the first.
 func shortTimes(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, shownTimes) }
 
-// timesText renders a spec. Specs with the same times give the same text, regardless of ranges and comments.
-// Plans show it: "every 5m", "0 2 * * 1-5 in Europe/Berlin".
+// timesText renders a spec for plans: "every 5m", "0 2 * * 1-5 in Europe/Berlin". The same times give the same text.
 func timesText(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, math.MaxInt) }
 
 func renderTimes(spec *schedulepb.ScheduleSpec, most int) string {
@@ -214,7 +207,6 @@ func renderTimes(spec *schedulepb.ScheduleSpec, most int) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// first returns the first texts, and how many more there are.
 func first(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts
@@ -222,7 +214,6 @@ func first(texts []string, most int) []string {
 	return append(texts[:most:most], fmt.Sprintf("%d more", len(texts)-most))
 }
 
-// scheduleText is timesText of a configured schedule. An invalid schedule is shown as it is.
 func scheduleText(written contract.ScheduleSpec) string {
 	spec, err := scheduleSpec(written)
 	if err != nil {
@@ -269,8 +260,7 @@ func fieldText(given []*schedulepb.Range, low, high int) string {
 	return strings.Join(parts, ",")
 }
 
-// expand lists the values of ranges as the server reads them: no step means 1, an end before the
-// start means the start.
+// As the server reads ranges, no step means 1, an end before the start means the start.
 func expand(given []*schedulepb.Range) []int {
 	var values []int
 	for _, r := range given {

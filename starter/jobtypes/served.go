@@ -16,8 +16,7 @@ import (
 // servedTimeout bounds the wait of a list for the registry; the list is useful without it.
 const servedTimeout = 2 * time.Second
 
-// AddServed marks job types that no worker can serve now, with the missing label or handler.
-// Without a control plane it adds nothing and returns an error. It also adds nothing while a new
+// AddServed marks job types that no worker can serve now. It adds nothing without a control plane, and while a new
 // registry may lack living workers.
 func (c Client) AddServed(ctx context.Context, types []JobType) error {
 	if len(types) == 0 {
@@ -62,9 +61,7 @@ func (c Client) Unserved(ctx context.Context, plan Plan) ([]JobType, error) {
 // maxWantsOf bounds the text of a DAG whose tasks are read for [Wants], in bytes.
 const maxWantsOf = 256 << 10
 
-// Wants returns the requirements of a job type on workers: those of its handler, or of its DAG's
-// tasks, each once. It omits templates and large DAGs. specs are the known job types, whose
-// handlers tasks use.
+// Wants returns the requirements of a job type, or of its DAG's tasks, on workers. It omits templates and large DAGs.
 func Wants(spec contract.JobTypeSpec, specs []contract.JobTypeSpec) []explain.Wanted {
 	if spec.DAG == nil {
 		return []explain.Wanted{{JobType: spec.Name, Handler: spec.Handler, Labels: spec.Labels}}
@@ -91,8 +88,7 @@ func Wants(spec contract.JobTypeSpec, specs []contract.JobTypeSpec) []explain.Wa
 	return wants
 }
 
-// wantedBy returns the requirements of a task on its worker. It returns false for a task that needs
-// no worker, or whose place is a template.
+// wantedBy returns false for a task that needs no worker, or whose place is a template.
 func wantedBy(task *dagspec.Task, specs []contract.JobTypeSpec) (explain.Wanted, bool) {
 	wanted := explain.Wanted{Node: task.Node, Labels: task.Labels}
 	places := append(slices.Collect(maps.Values(task.Labels)), task.Node)

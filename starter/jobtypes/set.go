@@ -18,9 +18,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Set changes the policy or the params of an applied job type until the next apply, which restores
-// the configured values. A running group keeps its policy. Set returns the changed settings: none
-// if they were set already. Concurrent changes of other settings are kept.
+// Set changes the policy or the params of an applied job type until the next apply. A running group keeps its policy.
+// Set returns the changed settings.
 func (c Client) Set(ctx context.Context, name string, change override.Change) ([]contract.FieldChange, error) {
 	return c.Edit(ctx, name, func(now Settings) (contract.JobTypeSpec, error) {
 		after, err := change.OverSpec(now.Spec)
@@ -40,9 +39,8 @@ type Settings struct {
 	Version string
 }
 
-// Edit replaces the settings of an applied job type by those that edit returns, until the next apply. It calls
-// edit again if the settings change meanwhile, and until edit changes nothing. The audit log gets a change that
-// was written, also if another one follows at once and edit refuses that one.
+// Edit replaces the settings of an applied job type until the next apply. It calls edit again if the settings change
+// meanwhile. The audit log gets each written change.
 func (c Client) Edit(ctx context.Context, name string, edit func(Settings) (contract.JobTypeSpec, error)) ([]contract.FieldChange, error) {
 	s := c.schedules()
 	var fields []contract.FieldChange
@@ -98,8 +96,7 @@ func (c Client) Settings(ctx context.Context, name string) (Settings, error) {
 	return Settings{spec, versionOf(spec, current)}, err
 }
 
-// versionOf has no sum of a secret, with which a short one could be guessed, and not that of the configuration,
-// which contains them. The times of the writes distinguish settings that differ in secrets alone.
+// versionOf omits a sum of secrets, with which a short one could be guessed. Times of writes distinguish them.
 func versionOf(spec contract.JobTypeSpec, current held) string {
 	spec = spec.WithoutSecrets()
 	spec.Hash = ""
@@ -131,7 +128,6 @@ func (s schedules) stored(ctx context.Context, name string) (held, contract.JobT
 	return current, spec, err
 }
 
-// checkParams validates params by the schema that online workers registered for the handler.
 func (c Client) checkParams(ctx context.Context, spec contract.JobTypeSpec) error {
 	known, err := c.client.Workers().Handlers(ctx)
 	if err != nil {
@@ -148,8 +144,7 @@ func (c Client) checkParams(ctx context.Context, spec contract.JobTypeSpec) erro
 	return check.Check(spec.Params)
 }
 
-// replace writes another spec. It keeps the hash of the configuration, so that plan distinguishes
-// the edit from a changed configuration. It returns false if the server refused the write.
+// replace keeps the hash of the configuration, so that plan distinguishes the edit from a changed configuration.
 func (s schedules) replace(ctx context.Context, name string, current held, spec contract.JobTypeSpec) (accepted bool, err error) {
 	schedule, err := s.build(spec)
 	if err != nil {

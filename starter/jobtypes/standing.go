@@ -2,8 +2,7 @@ package jobtypes
 
 import "github.com/roundsman/roundsman/internal/engine/explain"
 
-// Standing is the state of the job type with its cause. It covers holds and workers after
-// AddHolds and AddServed.
+// Standing is the state of the job type with its cause, after AddHolds and AddServed.
 func (t JobType) Standing() explain.Standing {
 	facts := explain.StandingFacts{
 		Name: t.Name, Fault: t.Fault, Off: t.DisabledByConfig, Paused: t.Paused, PauseNote: t.PauseNote, PausedBy: t.PausedBy, PausedAt: t.PausedAt,

@@ -26,8 +26,8 @@ type OwnParams struct {
 	IgnoreWindow bool
 }
 
-// StartWith starts a run that detects with params of its own. A Schedule cannot hand these over, so the run has the id
-// of a submission, and neither reads nor extends the record of the job type's runs.
+// StartWith starts a run with its own params. A Schedule cannot hand these over, so the run has the id of a
+// submission, and neither reads nor extends the record of the job type's runs.
 func (c Client) StartWith(ctx context.Context, known JobType, own OwnParams) (starter.RunRef, error) {
 	if known.Fault != "" {
 		return starter.RunRef{}, &starter.RefusedError{Asked: "job type " + known.Name, Reason: known.Fault}

@@ -47,13 +47,10 @@ const submissionKey = "roundsman_submission"
 
 var submissionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// Submit runs jobs of an applied job type without a detection, in a group of their own. They have
-// the same lane, claims, placement, limits and retries as detected jobs. A paused job type accepts
-// them too.
+// Submit runs jobs of an applied job type without a detection, in their own group. A paused job type accepts them too.
 //
-// Repeating a submission, by its id, starts nothing and returns Already, until the server drops
-// the first run. Another submission under the same id is refused. Invalid proposals give a
-// [*SubmissionError].
+// Repeating a submission, by its id, returns Already until the server drops the first run. Another submission under
+// the same id is refused. Invalid proposals give a [*SubmissionError].
 func (c Client) Submit(ctx context.Context, known JobType, submission contract.Submission) (Submitted, error) {
 	if known.Fault != "" {
 		return Submitted{}, &starter.RefusedError{Asked: "job type " + known.Name, Reason: known.Fault}
@@ -70,6 +67,13 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 	submitted := Submitted{
 		RunRef: starter.RunRef{WorkflowID: contract.AdHocWorkflowID(known.Name, submission.ID)},
 		ID:     submission.ID, Jobs: len(submission.Proposals),
+	}
+	if len(parts.Lists) > 0 { // A repeated submission stores no pages.
+		err := c.sameSubmission(ctx, known.Name, submitted, digest)
+		if _, unknown := errors.AsType[*serviceerror.NotFound](err); !unknown {
+			submitted.Already = err == nil
+			return submitted, err
+		}
 	}
 	summary := summaryOfSubmission(known.Name, submission)
 	if submission.Pages, err = c.storePages(ctx, submitted.WorkflowID, parts); err != nil {
@@ -108,7 +112,6 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 	return submitted, nil
 }
 
-// arguments returns those of the group.
 func arguments(spec contract.JobTypeSpec, submission contract.Submission) []any {
 	in := contract.JobGroupInput{Spec: spec, Submission: &submission}
 	if !submission.Paged() {
@@ -118,7 +121,7 @@ func arguments(spec contract.JobTypeSpec, submission contract.Submission) []any 
 	return []any{in, pack.Bytes([]byte(contract.FirstState))}
 }
 
-// storePages stores the proposals that the input of the group does not have. The keeper closes the pages if the group never starts.
+// The keeper closes the pages if the group never starts.
 func (c Client) storePages(ctx context.Context, run string, parts backlog.Divided) ([]contract.ProposalPage, error) {
 	store := pages.NewStore(c.client.Temporal(), c.client.Namespace(), starter.DataConverter())
 	described := parts.Pages
@@ -156,7 +159,6 @@ func CheckSubmission(known JobType, submission contract.Submission) error {
 	return err
 }
 
-// batchKeys renders the keys that a detection would render for its proposals.
 func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]string, error) {
 	if spec.Batch == nil {
 		return nil, nil
@@ -168,7 +170,6 @@ func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]str
 	return keys, nil
 }
 
-// sameSubmission checks that the run under the id has the same submission.
 func (c Client) sameSubmission(ctx context.Context, name string, submitted Submitted, digest string) error {
 	described, err := c.client.Temporal().DescribeWorkflowExecution(ctx, submitted.WorkflowID, "")
 	if err != nil {
@@ -210,8 +211,7 @@ func (e *SubmissionError) Error() string {
 // Unwrap returns the errors.
 func (e *SubmissionError) Unwrap() []error { return e.Faults }
 
-// checkSubmission refuses proposals that the group would drop, and returns the digest and the parts of
-// the submission.
+// checkSubmission refuses proposals that the group would drop.
 func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, now time.Time) (string, backlog.Divided, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -250,8 +250,7 @@ func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, 
 	return digest, parts, err
 }
 
-// digestOf identifies the work. It omits times, since a repeated submission may have given them
-// relative to now.
+// digestOf omits times: a repeated submission may have given them relative to now.
 func digestOf(proposals []jobtype.Proposal) (string, error) {
 	work := slices.Clone(proposals)
 	for i := range work {
@@ -265,7 +264,6 @@ func digestOf(proposals []jobtype.Proposal) (string, error) {
 	return hex.EncodeToString(digest[:]), nil
 }
 
-// dagFault returns the reason why the DAG of a job type cannot run with the params of a proposal.
 func dagFault(known contract.JobTypeSpec, p jobtype.Proposal) error {
 	switch {
 	case known.DAG == nil:
@@ -283,7 +281,6 @@ func dagFault(known contract.JobTypeSpec, p jobtype.Proposal) error {
 // maxAhead bounds the start of a submission; a later one is a typing error.
 const maxAhead = 366 * 24 * time.Hour
 
-// firstStart returns the first time at which a job may start.
 func firstStart(proposals []jobtype.Proposal, now time.Time) time.Time {
 	var first time.Time
 	for i, p := range proposals {

@@ -20,8 +20,7 @@ const (
 	maxTicks = 100_000
 )
 
-// Due lists the ticks of a job type in its present schedule, both ends inclusive, at most
-// [maxTicks].
+// Due lists the ticks of a job type in its present schedule, both ends inclusive, at most [maxTicks].
 func (c Client) Due(ctx context.Context, name string, from, to time.Time) ([]time.Time, error) {
 	return c.schedules().ticks(ctx, name, from, to, maxTicks)
 }
@@ -37,8 +36,6 @@ func (c Client) Record(ctx context.Context, known JobType) (contract.RunRecord, 
 	return contract.RunRecord{}, ctx.Err()
 }
 
-// ticks lists the ticks of a job type in its present schedule, both ends inclusive, at most limit.
-// It queries the Schedule, not visibility.
 func (s schedules) ticks(ctx context.Context, name string, from, to time.Time, limit int) ([]time.Time, error) {
 	var listed []time.Time
 	// The server excludes the start.

@@ -16,20 +16,16 @@ import (
 )
 
 const (
-	// triggerWait bounds the wait of Trigger for its group. The server normally starts it within
-	// a second, after a restart within some more.
+	// The server normally starts a triggered group within a second, after a restart within some more.
 	triggerWait = 30 * time.Second
-	// foreignActionAge: some servers ignore the trigger's time and name the group differently.
-	// After this time, another new action is taken for the trigger's.
+	// Some servers name the group of a trigger differently. After this time, another new action is taken for it.
 	foreignActionAge = 3 * time.Second
-	// maxBackfill bounds the ticks of one backfill. The server's buffer holds 1,000 and silently
-	// drops the rest.
+	// The server's buffer holds 1,000 ticks and silently drops the rest.
 	maxBackfill = 900
 )
 
 // Triggered is the result of a trigger.
 type Triggered struct {
-	// starter.RunRef is the started group. An empty RunID means that it is buffered.
 	starter.RunRef
 
 	// Buffered is true if policy.overlap makes it wait for a running group.
@@ -38,8 +34,7 @@ type Triggered struct {
 	Released bool `json:"released,omitempty"`
 }
 
-// AlreadyRunningError reports that policy.overlap dropped a trigger because the last group still
-// runs.
+// AlreadyRunningError means: policy.overlap dropped a trigger because the last group still runs.
 type AlreadyRunningError struct {
 	JobType string
 	Running []starter.RunRef
@@ -61,9 +56,8 @@ func (e *AlreadyRunningError) Error() string {
 		"cancel it with `roundsman cancel %s`, or set another overlap", e.JobType, what, why, what, what)
 }
 
-// Trigger starts a group now, as the Schedule would, and waits until it exists. A paused job type
-// can be triggered. If the last group still runs, policy.overlap decides: skip gives an
-// [*AlreadyRunningError], and so does buffer_one if another group waits already.
+// Trigger starts a group now, also of a paused job type, and waits until it exists. If the last group still runs,
+// policy.overlap decides: skip gives an [*AlreadyRunningError], and so does buffer_one behind a waiting group.
 func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	s := c.schedules()
 	before, err := s.readOwned(ctx, name)
@@ -81,8 +75,7 @@ func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	return triggered, err
 }
 
-// tick returns the second in the name of a triggered group. A repeated request keeps the second of
-// its first attempt, whose group may exist.
+// A repeated request keeps the second of its first attempt, whose group may exist.
 func (c Client) tick(ctx context.Context, name string, before held) (time.Time, *Triggered) {
 	request, repeatable := starter.RequestOf(ctx)
 	if !repeatable {
@@ -96,7 +89,6 @@ func (c Client) tick(ctx context.Context, name string, before held) (time.Time, 
 	return at, &Triggered{RunRef: was.RunRef}
 }
 
-// triggerAt triggers the group of a tick and waits until it exists.
 func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, before held) (Triggered, error) {
 	err := s.patch(ctx, name, &schedulepb.SchedulePatch{
 		TriggerImmediately: &schedulepb.TriggerImmediatelyRequest{ScheduledTime: timestamppb.New(at)},
@@ -107,13 +99,11 @@ func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, bef
 	return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
 }
 
-// groupAt returns the server's workflow id for the group of a tick.
 func groupAt(name string, at time.Time) string {
 	return contract.GroupWorkflowID(name) + "-" + at.UTC().Format(time.RFC3339)
 }
 
-// freeSecond returns the next second without a group. Ids have a resolution of one second, and a
-// trigger may follow a tick or another trigger at once.
+// Ids have a resolution of one second, and a trigger may follow a tick or another trigger at once.
 func freeSecond(name string, info *schedulepb.ScheduleInfo, now time.Time) time.Time {
 	at := now.UTC().Truncate(time.Second)
 	for started(info, groupAt(name, at)) != nil {
@@ -173,8 +163,7 @@ func firstNew(before, now *schedulepb.ScheduleInfo) *schedulepb.ScheduleActionRe
 	return nil
 }
 
-// buffered reports whether the tick is buffered. buffer_one holds one tick only, so a tick that was
-// buffered before must not be mistaken for it.
+// buffer_one holds one tick only: one that was buffered before must not be mistaken for it.
 func buffered(before *schedulepb.ScheduleInfo, now held) bool {
 	waits := now.info.GetBufferSize()
 	if now.schedule.GetPolicies().GetOverlapPolicy() != enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE {
@@ -183,8 +172,7 @@ func buffered(before *schedulepb.ScheduleInfo, now held) bool {
 	return waits > before.GetBufferSize() || waits > 0 && firstNew(before, now.info) != nil
 }
 
-// Backfilled lists the groups of a backfill, which start one after the other. In a dry run none
-// starts.
+// Backfilled lists the groups of a backfill, which start one after the other.
 type Backfilled struct {
 	JobType string      `json:"job_type"`
 	Runs    int         `json:"runs"`
@@ -192,8 +180,7 @@ type Backfilled struct {
 	DryRun  bool        `json:"dry_run,omitempty"`
 }
 
-// PreviewBackfill returns the groups that Backfill would start. A span without a tick, or with too
-// many, is a [*starter.InvalidError].
+// PreviewBackfill returns the groups of Backfill. A span without a tick, or with too many, is a [*starter.InvalidError].
 func (c Client) PreviewBackfill(ctx context.Context, name string, from, to time.Time) (Backfilled, error) {
 	preview := Backfilled{JobType: name, DryRun: true}
 	if !from.Before(to) {
@@ -216,8 +203,7 @@ func (c Client) PreviewBackfill(ctx context.Context, name string, from, to time.
 	return preview, nil
 }
 
-// Backfill starts the groups of the ticks between two times, both inclusive, one after the other. It
-// starts a tick's group again even if it exists already.
+// Backfill starts the groups of the ticks between two inclusive times, one after the other, also existing ones again.
 func (c Client) Backfill(ctx context.Context, name string, from, to time.Time) (Backfilled, error) {
 	filled, err := c.PreviewBackfill(ctx, name, from, to)
 	if err != nil {

@@ -91,18 +91,15 @@ func learnedOf(record contract.RunRecord) Learned {
 	return learned
 }
 
-// maxToldRuns bounds the submitted runs of a job type that receive changed windows.
 const maxToldRuns = 1000
 
-// calendarChange is a change of a job type's windows; nil without a change. told lists the
-// groups that have received it.
+// calendarChange is a change of a job type's windows. told lists the groups that have received it.
 type calendarChange struct {
 	to   contract.SetCalendarInput
 	told map[string]bool
 }
 
-// changesCalendar compares the stored and the wanted windows. If the stored ones are unreadable,
-// running groups keep theirs.
+// If the stored windows are unreadable, running groups keep theirs.
 func (s schedules) changesCalendar(stored held, wanted contract.JobTypeSpec) *calendarChange {
 	before, err := s.storedSpec(stored.schedule)
 	if err != nil || reflect.DeepEqual(before.Calendar, wanted.Calendar) && reflect.DeepEqual(before.LaneCalendar, wanted.LaneCalendar) {
@@ -111,12 +108,9 @@ func (s schedules) changesCalendar(stored held, wanted contract.JobTypeSpec) *ca
 	return &calendarChange{contract.SetCalendarInput{Calendar: wanted.Calendar, LaneCalendar: wanted.LaneCalendar, By: s.client.Actor()}, map[string]bool{}}
 }
 
-// tell sends the change to each running group once. It is called before the write of the Schedule,
-// so that an apply after a crash finds the difference again. It is called again after the write,
-// for groups started meanwhile. Ended groups are ignored.
-//
-// A submitted group is not a run of the Schedule and may wait for its window for weeks. It comes
-// from visibility, which lags by a second.
+// tell sends the change to each running group once: before the write of the Schedule, so that an apply after a crash
+// finds the difference again, and after it, for groups started meanwhile. A submitted group comes from visibility,
+// which lags by a second.
 func (s schedules) tell(ctx context.Context, change *calendarChange, name string, info *schedulepb.ScheduleInfo) error {
 	if change == nil {
 		return nil
@@ -151,7 +145,6 @@ func (s schedules) tellEach(ctx context.Context, change *calendarChange, ids []s
 	return nil
 }
 
-// release starts the Schedule's run that waits for its window; nil without one.
 func (c Client) release(ctx context.Context, name string, info *schedulepb.ScheduleInfo) (*Triggered, error) {
 	for _, ref := range starter.RefsOf(info.GetRunningWorkflows()) {
 		ref.RunID = "" // It may have continued as new.
@@ -183,10 +176,8 @@ func waited(code contract.Code) string {
 	return "it waited for its window, which is closed"
 }
 
-// TriggerIgnoringWindow is Trigger for a group that runs outside its window. It releases a group that
-// waits for the window. For a new group it first writes the group's workflow id into the Schedule's
-// argument, and then triggers it. No other group has that id, so a mark without its group has no
-// effect.
+// TriggerIgnoringWindow is Trigger for a group that runs outside its window. It releases a waiting group. For a new
+// group it first writes the group's workflow id into the Schedule's argument: no other group has that id.
 func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Triggered, error) {
 	s := c.schedules()
 	for range convergeAttempts {

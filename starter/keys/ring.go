@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// freshFor is the maximum age of the keys in memory, and so the delay of a revocation.
+// freshFor is the delay of a revocation.
 const freshFor = 2 * time.Second
 
 // afreshEvery and afreshBurst limit the reads for unknown keys, which anyone can send.
@@ -30,7 +30,6 @@ type Ring struct {
 	mu   sync.Mutex
 	held record
 	at   time.Time
-	// Uses that are not stored yet.
 	seen map[string]time.Time
 }
 
@@ -39,8 +38,7 @@ func NewRing(store *Store) *Ring {
 	return &Ring{store: store, seen: map[string]time.Time{}, afresh: rate.NewLimiter(rate.Every(afreshEvery), afreshBurst)}
 }
 
-// Check returns the key with this secret, or ErrUnknown. Any other error means that the keys could not be
-// read, and access must be denied.
+// Check returns the key with this secret, or ErrUnknown. After any other error access must be denied.
 func (r *Ring) Check(ctx context.Context, secret string) (Key, error) {
 	if idOf(secret) == "" {
 		return Key{}, ErrUnknown
@@ -86,7 +84,6 @@ func (r *Ring) EndSession(ctx context.Context, session Session) error {
 	return err
 }
 
-// fresh returns a record that is at most freshFor old.
 func (r *Ring) fresh(ctx context.Context) (record, error) {
 	r.mu.Lock()
 	held, at := r.held, r.at
@@ -97,7 +94,7 @@ func (r *Ring) fresh(ctx context.Context) (record, error) {
 	return r.read(ctx)
 }
 
-// readSince reads the server after that time. A shared read that began earlier may miss a new key.
+// A shared read that began earlier may miss a new key.
 func (r *Ring) readSince(ctx context.Context, since time.Time) (record, error) {
 	held, err := r.read(ctx)
 	r.mu.Lock()
@@ -109,7 +106,6 @@ func (r *Ring) readSince(ctx context.Context, since time.Time) (record, error) {
 	return held, err
 }
 
-// read reads the server once for all concurrent callers.
 func (r *Ring) read(ctx context.Context) (record, error) {
 	read, err, _ := r.flight.Do("read", func() (any, error) {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
@@ -128,7 +124,6 @@ func (r *Ring) read(ctx context.Context) (record, error) {
 	return held, err //nolint:wrapcheck // the store's own
 }
 
-// note stores the use of a key in the background, once per usedEvery.
 func (r *Ring) note(ctx context.Context, id string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

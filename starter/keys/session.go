@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// mostEnded bounds the list of ended sessions. Beyond it, one entry ends all sessions of the person with
-// most entries, so log-outs of one person end no session of another.
+// Beyond mostEnded, one entry ends all sessions of the person with most entries, so no session of another ends.
 const mostEnded = 500
 
 // sessionLasts is longer than any session, so that an entry outlives its session.
@@ -34,8 +33,7 @@ func (s *Store) EndSession(ctx context.Context, session Session) error {
 	return s.end(ctx, Session{ID: session.ID, Name: session.Name, At: time.Now().UTC()})
 }
 
-// EndSessionsOf ends all sessions of a person everywhere within 5 seconds. It is for persons who have
-// left a group, since a session keeps the groups of its log-in.
+// EndSessionsOf ends all sessions of a person within 5 seconds: a session keeps the groups of its log-in.
 func (s *Store) EndSessionsOf(ctx context.Context, name string) error {
 	if name == "" || len(name) > 200 {
 		return starter.Invalidf("the name of the person has %d characters: give 1 to 200, as the audit log has it", len(name))
@@ -54,8 +52,6 @@ func (s *Store) end(ctx context.Context, ended Session) error {
 	}, func(held record) bool { return held.ended(ended) })
 }
 
-// kept drops entries older than any session. If too many are left, the entries of the person with most
-// entries become one.
 func kept(list []Session, now time.Time) []Session {
 	list = slices.DeleteFunc(slices.Clone(list), func(e Session) bool { return now.Sub(e.At) > sessionLasts })
 	if len(list) < mostEnded {

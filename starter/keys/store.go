@@ -27,8 +27,7 @@ import (
 const (
 	// ScheduleID is the Schedule that stores the keys.
 	ScheduleID = "access/keys"
-	// No process polls the queue, and the workflow type is not registered: the action must never
-	// run.
+	// No process polls the queue: the action must never run.
 	holderType, holderQueue = "roundsman.Keys", "roundsman/none"
 	// attempts bounds the writes under contention.
 	attempts = 8
@@ -36,14 +35,12 @@ const (
 	usedEvery = time.Hour
 )
 
-// record is the content of the Schedule.
 type record struct {
 	Keys []stored `json:"keys"`
 	// Sessions that were ended early.
 	Ended []Session `json:"ended,omitempty"`
 }
 
-// has reports whether a key with this id was ever created.
 func (r *record) has(id string) bool {
 	return slices.ContainsFunc(r.Keys, func(k stored) bool { return k.ID == id })
 }
@@ -51,8 +48,7 @@ func (r *record) has(id string) bool {
 // Store reads and changes the keys of a namespace.
 type Store struct{ client *starter.Client }
 
-// New returns the store of the client's namespace. The audit log records changes under the client's
-// actor.
+// New returns the store of the client's namespace.
 func New(client *starter.Client) *Store { return &Store{client} }
 
 // List lists all keys, oldest first.
@@ -124,9 +120,8 @@ func (e *UnseenError) Error() string {
 
 func (e *UnseenError) Unwrap() error { return e.Err }
 
-// Rotate replaces a valid key by one with the same name and rights, and the same time to live, and revokes it. It
-// returns the new key with its secret, which cannot be read again. It also returns both with an [UnseenError], since
-// the old key may be revoked then.
+// Rotate replaces a valid key by one with the same name, rights and time to live, and revokes it. The secret cannot
+// be read again. With an [UnseenError] the old key may be revoked.
 func (s *Store) Rotate(ctx context.Context, id, by string) (Key, string, error) {
 	next, secret := newSecret()
 	var made Key
@@ -145,8 +140,7 @@ func (s *Store) Rotate(ctx context.Context, id, by string) (Key, string, error) 
 	return made, secret, err
 }
 
-// rotate revokes a key and adds its successor, which has an id, a creator, a time and a sum. Of as many keys as there
-// may be, those that are not valid make room, also the revoked one.
+// Keys that are not valid make room for the successor.
 func (r *record) rotate(id string, next stored) (Key, error) {
 	at, now := slices.IndexFunc(r.Keys, func(k stored) bool { return k.ID == id }), next.CreatedAt
 	if at < 0 {
@@ -168,7 +162,6 @@ func (r *record) rotate(id string, next stored) (Key, error) {
 	return made, nil
 }
 
-// used stores the time of the last use of keys.
 func (s *Store) used(ctx context.Context, at map[string]time.Time) error {
 	return s.change(ctx, func(held *record) error {
 		for i, key := range held.Keys {
@@ -180,8 +173,7 @@ func (s *Store) used(ctx context.Context, at map[string]time.Time) error {
 	}, func(record) bool { return true })
 }
 
-// change reads, edits and writes until the Schedule shows the edit. Some servers refuse an old token,
-// others ignore the write.
+// change repeats until the Schedule shows the edit: some servers refuse an old token, others ignore the write.
 func (s *Store) change(ctx context.Context, edit func(*record) error, done func(record) bool) error {
 	for range attempts {
 		held, token, err := s.read(ctx)
@@ -205,8 +197,7 @@ func (s *Store) change(ctx context.Context, edit func(*record) error, done func(
 	return errors.New("the keys kept changing while they were written: try again")
 }
 
-// read returns the record and a token that detects concurrent changes on a write. It returns no token
-// without a Schedule.
+// The token detects concurrent changes on a write; empty without a Schedule.
 func (s *Store) read(ctx context.Context) (record, []byte, error) {
 	var held record
 	var described *workflowservice.DescribeScheduleResponse

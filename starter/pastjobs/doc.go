@@ -1,3 +1,2 @@
-// Package pastjobs lists jobs that have ended from the record of their run. It needs the
-// server alone, no control plane.
+// Package pastjobs lists jobs that have ended from the record of their run, without a control plane.
 package pastjobs

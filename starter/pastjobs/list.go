@@ -9,13 +9,11 @@ import (
 )
 
 const (
-	// heldPage is how many jobs one query carries. A view has well under 1 KiB, far from
-	// the 2 MiB of a payload.
+	// A view has well under 1 KiB, far from the 2 MiB of a payload.
 	heldPage = 200
-	// workPage is the same with the work of each job, of up to 256 KiB.
+	// workPage is the same with the work of each job, up to 256 KiB.
 	workPage = 6
-	// tries is how often a list is begun again because the group stored jobs meanwhile.
-	tries = 5
+	tries    = 5
 )
 
 var errMoved = errors.New("the group stores many jobs that have ended; try again in a moment")
@@ -46,8 +44,7 @@ func Choose(states []string, id, key string, offset, limit int) (Filter, error) 
 	return filter, nil
 }
 
-// List returns the jobs of a run that the filter chooses, and how many it chooses in all:
-// the jobs that the group holds by number, then those of its record.
+// List returns the jobs of a run that match the filter, and their total: held jobs by number, then the record's.
 func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView, total int, err error) {
 	views, total, table, err := filter.list(ctx, run)
 	if err != nil || total > 0 || filter.Key == "" {
@@ -61,7 +58,6 @@ func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView
 	return views, total, err
 }
 
-// list also returns the table of the proposals in pages.
 func (f Filter) list(ctx context.Context, run Run) (views []contract.JobView, total int, table []contract.ProposalTable, err error) {
 	for range tries {
 		var held contract.ItemRecord
@@ -85,7 +81,6 @@ func (f Filter) list(ctx context.Context, run Run) (views []contract.JobView, to
 	return views, total + more, run.Record.Proposals, f.propose(ctx, run, views)
 }
 
-// held lists the jobs that the group holds.
 func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.ItemRecord, err error) {
 	most := heldPage
 	if f.Work {

@@ -6,8 +6,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Map returns the state of each job of a run in one byte by its number: an index into
-// [contract.JobStates], or [contract.JobMapUnknown]. held is the answer of an open group.
+// Map returns the state of each job of a run in one byte: an index into [contract.JobStates], or
+// [contract.JobMapUnknown]. held is the answer of an open group.
 func Map(ctx context.Context, run Run, held contract.JobsQueryResult) ([]byte, error) {
 	of := contract.ItemRecord{Pages: held.Record}
 	if run.Record != nil {

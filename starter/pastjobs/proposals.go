@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// propose adds the fields of proposals in pages, which the group's state lacks. A lost page fails only a list
-// with the work of the jobs.
+// A lost page fails only a list with the work of the jobs.
 func (f Filter) propose(ctx context.Context, run Run, views []contract.JobView) error {
 	table := run.Record.Proposals
 	if len(table) == 0 {
@@ -63,7 +62,7 @@ func (f Filter) propose(ctx context.Context, run Run, views []contract.JobView) 
 	return reads.Wait()
 }
 
-// find returns the number of the job whose proposal is in a page and has that key; 0: there is none. A lost page has none.
+// find returns 0 without such a job. A lost page has none.
 func find(ctx context.Context, run Run, table []contract.ProposalTable, key string) (int, error) {
 	found := make([]int, len(table))
 	reads, ctx := errgroup.WithContext(ctx)

@@ -18,7 +18,7 @@ type lost struct{}
 
 func (lost) Get(context.Context, string, string) ([]byte, error) { return nil, pages.ErrLost }
 
-// ranged is an ended run of which 3 jobs of a page ended at once.
+// ranged is an ended run with three jobs of a page that ended at once.
 func ranged() Run {
 	book := record.NewBook()
 	book.Add(record.Job{N: 2, More: 2, State: contract.JobCanceled})
@@ -97,7 +97,7 @@ func TestAJobIsFoundByAKeyThatOnlyItsPageHas(t *testing.T) {
 	assert.Empty(t, find(open, "unknown"))
 }
 
-// TestWorkHasTheItemsOfBatches, also of those that were done: a retry leaves them out by their keys.
+// TestWorkHasTheItemsOfBatches, also of completed ones: a retry leaves them out by their keys.
 func TestWorkHasTheItemsOfBatches(t *testing.T) {
 	t.Parallel()
 	items := []jobtype.BatchItem{{DedupeKey: "a"}, {DedupeKey: "b"}}

@@ -48,8 +48,7 @@ func (f Filter) JobID() string {
 
 func (f Filter) single() bool { return f.Number > 0 || f.Key != "" }
 
-// count returns the number of matching jobs of a page from its table. known is false if the page
-// itself must be read.
+// known is false if the page itself must be read.
 func (f Filter) count(page contract.RecordPage) (n int, known bool) {
 	for state, jobs := range page.States {
 		if len(f.States) == 0 || slices.Contains(f.States, state) {
@@ -62,8 +61,7 @@ func (f Filter) count(page contract.RecordPage) (n int, known bool) {
 	return n, n == 0 || !f.single() && f.Worker == ""
 }
 
-// matches counts the jobs of an entry that the filter chooses. If it chooses one of several, j
-// becomes that one.
+// If the filter matches one of several jobs, j becomes that one.
 func (f Filter) matches(j *record.Job) int {
 	switch {
 	case f.Number > 0 && (f.Number < j.N || f.Number > j.N+j.More):
@@ -80,8 +78,7 @@ func (f Filter) matches(j *record.Job) int {
 	return 1 + j.More
 }
 
-// listed returns the jobs of the record that the filter chooses, and how many it chooses in
-// all: page after page, in each of them by number.
+// listed returns the matching jobs of the record page after page, in each by number, and their total.
 func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) (views []contract.JobView, total int, err error) {
 	for at := 0; ; at += parallelReads {
 		end := min(at+parallelReads, len(of.Pages))
@@ -102,7 +99,6 @@ func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) (vi
 	}
 }
 
-// listedIn is listed of a few pages, which are read at once.
 func (f Filter) listedIn(ctx context.Context, run Run, of contract.ItemRecord) ([]contract.JobView, int, error) {
 	parts, err := f.parts(ctx, run, of)
 	if err != nil {
@@ -133,14 +129,12 @@ func (f Filter) listedIn(ctx context.Context, run Run, of contract.ItemRecord) (
 	return views, total, nil
 }
 
-// part is a page of the record, read or skipped.
 type part struct {
 	jobs    []record.Job
 	skipped bool
 	count   int
 }
 
-// parts reads the pages that have something to show.
 func (f Filter) parts(ctx context.Context, run Run, of contract.ItemRecord) ([]part, error) {
 	parts := make([]part, len(of.Pages)+1)
 	reads, ctx := errgroup.WithContext(ctx)

@@ -26,7 +26,6 @@ func (r Resolver) DAG(ctx context.Context, text string) (starter.RunRef, error) 
 	return r.dagOf(ctx, found)
 }
 
-// dagOf returns the DAG that is the one job of a group.
 func (r Resolver) dagOf(ctx context.Context, group starter.RunRef) (starter.RunRef, error) {
 	jobs, total, err := r.runs.Items(ctx, starter.RunRef{WorkflowID: group.WorkflowID}, starter.ItemFilter{Limit: 1})
 	switch {
@@ -84,8 +83,7 @@ func ParseItem(text string) (ref.Ref, error) {
 	return parsed, nil
 }
 
-// item finds the item of a run. In a group, an item that is no job is a task of the one job's DAG. An end
-// of / makes the whole path one of sub-DAGs.
+// In a group, an item that is no job is a task of the one job's DAG. A final / means sub-DAGs only.
 func (r Resolver) item(ctx context.Context, run starter.RunRef, path string) (starter.ItemRef, error) {
 	path = ref.ItemID(path, run.Kind() == starter.KindGroup)
 	if run.Kind() == starter.KindGroup && !ref.IsJob(path) {
@@ -98,7 +96,6 @@ func (r Resolver) item(ctx context.Context, run starter.RunRef, path string) (st
 	return r.runs.Locate(ctx, starter.ItemRef{Run: run, ID: path})
 }
 
-// ofKey finds the newest job with a dedupe key.
 func (r Resolver) ofKey(ctx context.Context, parsed ref.Ref) (starter.ItemRef, error) {
 	if parsed.AtRun || parsed.Workflow != "" {
 		run, err := r.named(ctx, parsed)

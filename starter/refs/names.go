@@ -25,8 +25,7 @@ const (
 	nearest    = 3
 )
 
-// Kinds returns the kinds of things that have a name. A control plane that does not answer is an error
-// only if nothing else has the name.
+// Kinds lists the kinds of a name. A silent control plane is an error only if nothing else has the name.
 func (r Resolver) Kinds(ctx context.Context, name string, wanted []ref.Kind) ([]ref.Kind, error) {
 	var (
 		group errgroup.Group

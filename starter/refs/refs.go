@@ -77,7 +77,6 @@ func (r Resolver) below(ctx context.Context, parsed ref.Ref) (starter.RunRef, er
 	return r.inner(ctx, parent, parsed)
 }
 
-// inner finds the run of a sub-DAG, or of the DAG of a job.
 func (r Resolver) inner(ctx context.Context, parent starter.RunRef, parsed ref.Ref) (starter.RunRef, error) {
 	item, err := r.item(ctx, parent, parsed.Item+"/")
 	switch {
@@ -98,7 +97,6 @@ func (r Resolver) described(ctx context.Context, workflowID string) (starter.Run
 	return found, nil
 }
 
-// named resolves NAME@…: the open run, or else the newest, or the run with that ID.
 func (r Resolver) named(ctx context.Context, parsed ref.Ref) (starter.RunRef, error) {
 	switch {
 	case parsed.ID == "" || parsed.ID == ref.Open || parsed.ID == ref.Last || parsed.ID == ref.Bad:
@@ -115,7 +113,6 @@ func (r Resolver) named(ctx context.Context, parsed ref.Ref) (starter.RunRef, er
 	return r.started(ctx, parsed)
 }
 
-// called finds the run with a name of its own, or with a beginning of it.
 func (r Resolver) called(ctx context.Context, parsed ref.Ref) (starter.RunRef, error) {
 	var found []starter.RunRef
 	for _, id := range []string{contract.AdHocWorkflowID(parsed.Name, parsed.ID), contract.DAGWorkflowID(parsed.Name, parsed.ID)} {
@@ -150,7 +147,6 @@ func (r Resolver) called(ctx context.Context, parsed ref.Ref) (starter.RunRef, e
 	return one(parsed, found)
 }
 
-// started finds the run of NAME that started within the minute or second of a time.
 func (r Resolver) started(ctx context.Context, parsed ref.Ref) (starter.RunRef, error) {
 	runs, err := r.list(ctx, parsed)
 	if err != nil {
@@ -168,7 +164,6 @@ func (r Resolver) started(ctx context.Context, parsed ref.Ref) (starter.RunRef, 
 	return one(parsed, found)
 }
 
-// one returns the only run; several are written in forms that are not ambiguous.
 func one(parsed ref.Ref, found []starter.RunRef) (starter.RunRef, error) {
 	switch len(found) {
 	case 0:
@@ -179,7 +174,6 @@ func one(parsed ref.Ref, found []starter.RunRef) (starter.RunRef, error) {
 	return starter.RunRef{}, ambiguous(parsed.Text, found)
 }
 
-// shown is how many forms an error lists.
 const shown = 10
 
 func ambiguous(text string, found []starter.RunRef) error {
@@ -190,7 +184,6 @@ func ambiguous(text string, found []starter.RunRef) error {
 	return starter.Invalidf("%s is ambiguous, write one of:%s", text, forms.String())
 }
 
-// selected finds the run that a selector means.
 func (r Resolver) selected(ctx context.Context, parsed ref.Ref) (starter.RunRef, error) {
 	runs, err := r.list(ctx, parsed)
 	if err != nil {
@@ -228,7 +221,6 @@ func (r Resolver) selected(ctx context.Context, parsed ref.Ref) (starter.RunRef,
 	return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: hint}
 }
 
-// bad reports whether a run needs a look: it failed in whole or in part, timed out or was terminated.
 func bad(run starter.Run) bool {
 	switch run.Outcome {
 	case contract.OutcomeFailed, contract.OutcomePartial, contract.OutcomeTimeout, "":
@@ -238,7 +230,6 @@ func bad(run starter.Run) bool {
 	return false
 }
 
-// nothing is the error of a name without runs.
 func (r Resolver) nothing(ctx context.Context, parsed ref.Ref) error {
 	if parsed.Kind == ref.DAG {
 		return &starter.NotFoundError{What: "run of DAG", Name: parsed.Name, Hint: newRuns()}
@@ -247,8 +238,7 @@ func (r Resolver) nothing(ctx context.Context, parsed ref.Ref) error {
 	return err
 }
 
-// list returns the runs of a name, newest first: those of visibility, and the newest one of the
-// Schedule, which is current at once.
+// list adds the newest run of the Schedule, which visibility may lack.
 func (r Resolver) list(ctx context.Context, parsed ref.Ref) ([]starter.Run, error) {
 	var (
 		group           errgroup.Group
@@ -285,10 +275,8 @@ func (r Resolver) list(ctx context.Context, parsed ref.Ref) ([]starter.Run, erro
 	return found, nil
 }
 
-// runsOf refers to the runs of a name.
 func runsOf(name string) string { return action.See(action.ListRuns, action.Args{"job_type": name}) }
 
-// newRuns refers to the list of runs, where a new run is missing for a second.
 func newRuns() string {
 	return action.See(action.ListRuns, nil) + "; a new run is listed after a second"
 }

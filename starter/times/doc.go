@@ -1,3 +1,2 @@
-// Package times reads when things ran: the items of a run, the items of a worker and the last runs of
-// job types.
+// Package times reads when things ran: items of a run or a worker, and the last runs of job types.
 package times

@@ -32,8 +32,7 @@ type PastRun struct {
 type PastJobs struct {
 	Total  int `json:"total"`
 	Failed int `json:"failed"`
-	// P50MS and P95MS are the durations of Of completed jobs, in milliseconds. Of a run with more than
-	// 1,000 jobs the last 100 attempts are read. Of 0 means that none has completed.
+	// Durations of Of completed jobs, in milliseconds. Of more than 1,000 jobs the last 100 attempts are read.
 	P50MS int64 `json:"p50_ms"`
 	P95MS int64 `json:"p95_ms"`
 	Of    int   `json:"of"`
@@ -53,8 +52,7 @@ const (
 	stripMargin = 20
 )
 
-// Strips returns the last runs of job types, at most that many of each. A job type that runs far more
-// often than another one fills whole lists, so the next list leaves out the job types that have enough.
+// Strips returns the last runs of job types. A type that runs far more often fills whole lists, so the next list leaves out the types that have enough.
 func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([]RunStrip, error) {
 	found := map[string][]PastRun{}
 	lacking, until := slices.Clone(names), time.Time{}
@@ -176,7 +174,6 @@ func (m *Memory) History(ctx context.Context, client *starter.Client, name strin
 	return found, err
 }
 
-// parallel bounds the runs that are read at the same time.
 const parallel = 8
 
 func limitsOf(policy jobtype.Policy) []RunLimit {
@@ -259,7 +256,6 @@ func read(ctx context.Context, runs starter.Runs, workflowID string) (*PastJobs,
 	return jobs, nil
 }
 
-// percentile returns the nearest rank of a sorted list; 0 if it is empty.
 func percentile(sorted []int64, percent int) int64 {
 	if len(sorted) == 0 {
 		return 0

@@ -46,11 +46,9 @@ type EarlierAttempt struct {
 // timedWhileOpen bounds the tasks of an open run whose history is read for each picture.
 const timedWhileOpen = 200
 
-// historiesOf is [starter.Runs.Histories].
 type historiesOf func(context.Context, starter.RunRef, []starter.Item) (map[string]*starter.ItemHistory, error)
 
-// earlierOf reads the attempts before the last ones from the history of the run. If that fails it returns those that
-// were read.
+// earlierOf reads the attempts before the last ones. After a failure it returns those that were read.
 func earlierOf(ctx context.Context, read historiesOf, run starter.Snapshot, items []starter.Item, bars ItemBars) []EarlierAttempt {
 	most := starter.MaxTimed
 	if run.Open() {
@@ -102,8 +100,7 @@ type ItemBars struct {
 	Asks []int `json:"asks,omitempty"`
 }
 
-// OfRun reads when the items of a run ran, in the order of the run. A run with more than [MaxBars]
-// items is read in part.
+// OfRun reads when the items of a run ran. A run with more than [MaxBars] items is read in part.
 func OfRun(ctx context.Context, runs starter.Runs, ref starter.RunRef) (RunTimes, error) {
 	run, err := runs.Show(ctx, ref)
 	if err != nil {
@@ -159,8 +156,7 @@ func mayTake(item starter.Item, began time.Time, took int64) int64 {
 	return item.Timeout.Std().Milliseconds()
 }
 
-// spanOf returns the last attempt of an item: its start, and its duration in milliseconds or -1. An item
-// that ended without an attempt, or whose result comes from an earlier run, has none.
+// An item that ended without an attempt, or whose result comes from an earlier run, has no span.
 func spanOf(item starter.Item) (began time.Time, took int64, is bool) {
 	if item.StartedAt.IsZero() || item.FromRun != "" {
 		return time.Time{}, 0, false
@@ -171,7 +167,6 @@ func spanOf(item starter.Item) (began time.Time, took int64, is bool) {
 	return item.StartedAt, max(item.EndedAt.Sub(item.StartedAt).Milliseconds(), 0), true
 }
 
-// table numbers names in the order of their first use.
 type table map[string]int
 
 func (t table) of(name string, names *[]string) int {
@@ -202,8 +197,7 @@ type WorkedItem struct {
 // WorkerTimes holds the items of a worker.
 type WorkerTimes struct {
 	Since time.Time `json:"since"`
-	// SearchedSince is the start of the oldest run that was read: there may be work of older runs. Zero if all runs
-	// since then were read.
+	// Start of the oldest run that was read; zero if all were.
 	SearchedSince time.Time `json:"searched_since,omitzero"`
 	// Work is newest first. LeftOut counts older items.
 	Work    []WorkedItem `json:"work"`
@@ -213,8 +207,6 @@ type WorkerTimes struct {
 }
 
 const (
-	// searchedRuns bounds the newest runs whose items are read for a worker, searchedItems the items of each, and
-	// searchedAtOnce the runs that are read at the same time.
 	searchedRuns   = 20
 	searchedItems  = 10_000
 	searchedAtOnce = 4
@@ -260,7 +252,6 @@ func OfWorker(ctx context.Context, runs starter.Runs, id string, since time.Time
 	return found, nil
 }
 
-// searched returns the runs to read, and the start of the oldest one if there are more.
 func searched(newest []starter.Run) ([]starter.Run, time.Time) {
 	if len(newest) <= searchedRuns {
 		return newest, time.Time{}
@@ -269,7 +260,7 @@ func searched(newest []starter.Run) ([]starter.Run, time.Time) {
 	return newest, newest[searchedRuns-1].Started
 }
 
-// workOf returns the items of a run that a worker ran last. It keeps none of the others in memory.
+// workOf keeps no other items in memory.
 func workOf(items []starter.Item, workflowID, worker string) (work []WorkedItem) {
 	for _, item := range items {
 		began, took, is := spanOf(item)

@@ -26,9 +26,8 @@ func (e *UncordonedError) Error() string {
 	return fmt.Sprintf("%s is ONLINE again and may get jobs: somebody uncordoned it while it was drained (see `roundsman show %s`)", e.ID, e.ID)
 }
 
-// Drained checks once a worker that drains since then. The process of a node worker reports its
-// attempts. Without its report, the drain continues as long as the registry considers the worker
-// alive. For a remote worker, it uses the first heartbeat after since.
+// Drained checks once a worker that drains since then. Without its report, the drain continues while the registry
+// considers the worker alive. A remote worker needs its first heartbeat after since.
 func Drained(ctx context.Context, client *starter.Client, id string, since time.Time) (DrainState, error) {
 	worker, err := client.Workers().Get(ctx, id)
 	switch {

@@ -26,7 +26,6 @@ type (
 	DrainJob = duration.DrainJob
 )
 
-// attempt is an attempt on a worker, with its run.
 type attempt struct {
 	duration.Running
 
@@ -34,18 +33,15 @@ type attempt struct {
 	detection bool
 }
 
-// learned holds the durations of a job type's jobs and detections.
 type learned struct {
 	limit, detectLimit time.Duration
 	past               []time.Duration
 }
 
-// mostAsked bounds the queried runs and job types per estimate, which viewers of a worker repeat every
-// 2 s. Jobs of the others count as unknown.
+// Viewers of a worker repeat the estimate every 2 s. Jobs of other runs count as unknown.
 const mostAsked = 10
 
-// drainOf estimates the end of all attempts on a worker: from the progress of jobs, the estimates of
-// proposals and the records of job types. Unavailable facts count as unknown.
+// drainOf uses the progress of jobs, the estimates of proposals and the records of job types.
 func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Drain {
 	if shown.State == contract.WorkerDeleted || shown.Report == nil && shown.Unanswered != "" {
 		return nil
@@ -96,7 +92,6 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 	return &drain
 }
 
-// busiest returns the names with most attempts, at most mostAsked.
 func busiest(attempts []attempt, of func(attempt) string) []string {
 	counts := map[string]int{}
 	for _, one := range attempts {
@@ -108,7 +103,6 @@ func busiest(attempts []attempt, of func(attempt) string) []string {
 	return names[:min(len(names), mostAsked)]
 }
 
-// attemptsOn returns the attempts on a worker, from its own report or else from the open runs.
 func attemptsOn(shown ShownWorker) (attempts []attempt, omitted int) {
 	if shown.Report == nil {
 		for _, item := range shown.Items {
@@ -134,7 +128,6 @@ func attemptsOn(shown ShownWorker) (attempts []attempt, omitted int) {
 	return attempts, shown.Report.Omitted
 }
 
-// learnedBy reads the durations of a job type; none for a DAG that is no job type.
 func learnedBy(ctx context.Context, client *starter.Client, name string) (learned, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return learned{}, nil

@@ -19,12 +19,12 @@ import (
 // describers is the number of runs described at once.
 const describers = 8
 
-// maxSearched bounds the open runs searched for jobs of a remote worker.
+// maxSearched bounds the open runs searched for jobs of a worker that does not answer. It is the
+// page size of a remote worker's search, which has no bound.
 const maxSearched = 1000
 
-// Jobs lists the attempts on a worker. The process of a node worker reports them; if it does not
-// answer, the open runs do. A remote worker has no such process; the server records its attempts, so
-// all open runs are searched.
+// Jobs lists the attempts on a worker: from its process, else from the open runs. A remote worker has no such
+// process, so all open runs are searched.
 func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.WorkerJob, error) {
 	worker, err := client.Workers().Get(ctx, id)
 	if err != nil {
@@ -37,12 +37,9 @@ func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.Wo
 		}
 		return jobsOfRuns(ctx, client, id)
 	}
-	page, err := client.Temporal().ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: client.Namespace(), PageSize: maxSearched,
-		Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s", contract.JobGroupWorkflow, contract.DAGWorkflow, contract.QueryOpen),
-	})
+	open, err := openRuns(ctx, client)
 	if err != nil {
-		return nil, fmt.Errorf("list the open runs: %w", err)
+		return nil, err
 	}
 	var (
 		group sync.WaitGroup
@@ -50,11 +47,10 @@ func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.Wo
 		found []contract.WorkerJob
 		fault error
 	)
-	open := page.GetExecutions()
 	for describer := range min(describers, len(open)) {
 		group.Go(func() {
 			for i := describer; i < len(open); i += describers {
-				jobs, err := jobsIn(ctx, client, worker.Registration, open[i].GetExecution().GetWorkflowId())
+				jobs, err := jobsIn(ctx, client, worker.Registration, open[i])
 				mu.Lock()
 				found, fault = append(found, jobs...), errors.Join(fault, err)
 				mu.Unlock()
@@ -66,6 +62,26 @@ func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.Wo
 	return found, fault
 }
 
+// openRuns lists the workflow ids of all open runs.
+func openRuns(ctx context.Context, client *starter.Client) (open []string, err error) {
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: client.Namespace(), PageSize: maxSearched,
+		Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s", contract.JobGroupWorkflow, contract.DAGWorkflow, contract.QueryOpen),
+	}
+	for {
+		page, err := client.Temporal().ListWorkflow(ctx, request)
+		if err != nil {
+			return nil, fmt.Errorf("list the open runs: %w", err)
+		}
+		for _, execution := range page.GetExecutions() {
+			open = append(open, execution.GetExecution().GetWorkflowId())
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return open, nil
+		}
+	}
+}
+
 func jobsOf(report *contract.WorkerReport) []contract.WorkerJob {
 	if report == nil {
 		return nil
@@ -73,7 +89,6 @@ func jobsOf(report *contract.WorkerReport) []contract.WorkerJob {
 	return report.Jobs
 }
 
-// jobsOfRuns lists the items that open runs have on a worker whose process does not answer.
 func jobsOfRuns(ctx context.Context, client *starter.Client, id string) ([]contract.WorkerJob, error) {
 	items, err := itemsOn(ctx, client, id)
 	jobs := make([]contract.WorkerJob, len(items))
@@ -89,14 +104,12 @@ func jobsOfRuns(ctx context.Context, client *starter.Client, id string) ([]contr
 	return jobs, err
 }
 
-// itemsOn lists the items that open runs have on a worker.
 func itemsOn(ctx context.Context, client *starter.Client, id string) ([]starter.Item, error) {
 	return client.Runs().Search(ctx, starter.ItemSearch{
 		Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Worker: id, States: heldStates(), Limit: maxSearched,
 	})
 }
 
-// jobsIn returns the attempts of one run that a remote worker has taken.
 func jobsIn(ctx context.Context, client *starter.Client, worker contract.WorkerRegistration, workflowID string) ([]contract.WorkerJob, error) {
 	described, err := client.Temporal().DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {

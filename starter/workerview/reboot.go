@@ -23,7 +23,6 @@ type Reboot struct {
 	Text string `json:"text"`
 }
 
-// textOf adds the line for operators.
 func textOf(id string, v reboot.Verdict) Reboot {
 	said := explain.Reboot{Code: string(v.Code), Worker: id, Running: v.Running, Reported: v.Reported, Unsearched: v.Unsearched}
 	for _, attempt := range v.Attempts {
@@ -70,8 +69,7 @@ func MayReboot(ctx context.Context, client *starter.Client, shown ShownWorker) (
 	return textOf(shown.Registration.ID, reboot.Decide(facts)), nil
 }
 
-// addRunning adds the attempts on the worker: from its process, from the heartbeat of a remote one,
-// else from the open runs. It also adds attempts that runs have lost there.
+// addRunning adds the attempts on the worker, and those that runs have lost there.
 func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, facts *reboot.Facts) error {
 	for _, item := range shown.Items {
 		facts.Attempts = append(facts.Attempts, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: item.StartedAt})
@@ -97,9 +95,8 @@ func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, 
 	return nil
 }
 
-// lostThere returns attempts that open runs have abandoned on the worker; its process may still execute
-// them. Their jobs run elsewhere, wait for a place or have failed. It reads the histories of at most mostAsked
-// runs, each once for all its items; more are an error.
+// lostThere returns attempts that open runs have abandoned on the worker; its process may still execute them. It
+// reads the histories of at most mostAsked runs; more are an error.
 func lostThere(ctx context.Context, client *starter.Client, id string) (lost []reboot.NodeAttempt, err error) {
 	runs, err := client.Runs().List(ctx, starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched})
 	if err != nil {
@@ -127,8 +124,7 @@ func lostThere(ctx context.Context, client *starter.Client, id string) (lost []r
 	return lost, err
 }
 
-// suspects are the items of which the worker may have lost an attempt, by the run that recorded it. The error of an item
-// does not distinguish a loss from a failure.
+// The error of an item does not distinguish a loss from a failure.
 func suspects(items []starter.Item, id string) (recorded [][]starter.Item) {
 	places := map[starter.RunRef]int{}
 	for _, item := range items {
@@ -146,8 +142,6 @@ func suspects(items []starter.Item, id string) (recorded [][]starter.Item) {
 	return recorded
 }
 
-// mayBeLost reports whether a worker may have lost an attempt at the item: it is not the first attempt, or
-// the first one was there and was not successful.
 func mayBeLost(item starter.Item, id string) bool {
 	if item.Attempt != 1 {
 		return item.Attempt > 1
@@ -155,7 +149,6 @@ func mayBeLost(item starter.Item, id string) bool {
 	return item.State != contract.JobCompleted && (item.Worker == id || item.Worker == "")
 }
 
-// begun returns the time at which an attempt was taken, else sent.
 func begun(attempt starter.Attempt) time.Time {
 	if attempt.StartedAt.IsZero() {
 		return attempt.SentAt
@@ -168,7 +161,6 @@ var (
 	errManyOpen     = fmt.Errorf("more than %d open runs or items", maxSearched)
 )
 
-// leftOut returns an error if a search may have left out a run or an item.
 func leftOut(runs, items int) error {
 	if runs >= maxSearched || items >= maxSearched {
 		return errManyOpen

@@ -52,22 +52,19 @@ type ShownWorker struct {
 	// Report comes from the process; Silent is the reason why it is missing.
 	Report *contract.WorkerReport `json:"report,omitempty"`
 	Silent string                 `json:"silent,omitempty"`
-	// Items are the worker's items in open runs, if Report is missing. Unanswered lists runs that did
-	// not answer.
+	// Items in open runs, if Report is missing, and the runs that did not answer.
 	Items      []starter.Item `json:"items,omitempty"`
 	Unanswered string         `json:"unanswered,omitempty"`
 	// IfDrained estimates when the worker is free if drained now; nil if its attempts are unknown.
 	IfDrained *Drain `json:"if_drained,omitempty"`
 }
 
-// lookWithin bounds all requests besides the registry's: a slow server may delay each of them by
-// its full timeout.
+// A slow server may delay each request by its full timeout.
 const lookWithin = 10 * time.Second
 
 var errSlow = fmt.Errorf("the server did not answer all requests within %s", lookWithin)
 
-// Shown reads a worker from the registry and queries its process. A silent process is no error: the
-// open runs are queried for their items there.
+// Shown reads a worker from the registry and queries its process, else the open runs.
 func Shown(ctx context.Context, client *starter.Client, id string) (ShownWorker, error) {
 	shown, err := asked(ctx, client.Workers(), id)
 	if err != nil {
@@ -85,10 +82,8 @@ func Shown(ctx context.Context, client *starter.Client, id string) (ShownWorker,
 	return shown, nil
 }
 
-// heldStates are the states of an item on a worker, or waiting for a lost one.
 func heldStates() []string { return []string{"assigned", "running", "recalling", "held"} }
 
-// asked returns the data of the registry and of the worker's process.
 func asked(ctx context.Context, w starter.Workers, id string) (ShownWorker, error) {
 	worker, err := w.Get(ctx, id)
 	if err != nil {

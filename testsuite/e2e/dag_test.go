@@ -49,7 +49,7 @@ func (*tally) Detect(context.Context, jobtype.DetectInput, jobtype.ProposalSink)
 // Execute implements jobtype.Handler.
 func (h *tally) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	var params struct {
-		// Fails is the number of failed attempts before a success. Waits is the number of executions that wait
+		// Fails is the number of executions that fail. Waits is the number of executions that wait
 		// for their cancellation. With Done these succeed after it, with Deaf they continue until the next
 		// execution.
 		Fails, Waits int
@@ -76,8 +76,8 @@ func (h *tally) Execute(ctx context.Context, job jobtype.Job, progress jobtype.P
 			return jobtype.Result{}, context.Cause(ctx)
 		}
 	}
-	if job.Attempt <= params.Fails {
-		return jobtype.Result{}, fmt.Errorf("attempt %d shall fail", job.Attempt)
+	if n <= params.Fails { // Not the attempt: one that is lost before it begins does not count.
+		return jobtype.Result{}, fmt.Errorf("execution %d shall fail", n)
 	}
 	return jobtype.Result{Data: params.Data}, nil
 }

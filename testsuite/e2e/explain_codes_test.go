@@ -40,6 +40,7 @@ var elsewhere = map[contract.Code]string{
 	contract.CodeFleetRecovering:  "TestANewRegistryIsNoLackOfWorkers",
 	contract.CodeCannotStart:      "TestASickNodeFailsNothing",
 	contract.CodeNotInstalled:     "TestAProgramThatOneNodeLacks",
+	contract.CodeLosesWorkers:     "TestAJobThatKillsItsWorkers",
 	contract.CodeDiskFull:         "TestAFullDataDirectoryIsReported",
 	contract.CodeReceiverFailing:  "TestNotificationsArriveAtLeastOnce",
 	contract.CodeNoReceiver:       "TestNotificationsArriveAtLeastOnce",
@@ -141,7 +142,7 @@ func fixturesOfTypes() []fixture {
 		{code: contract.CodeIdle, arrange: func(s *stage) situation {
 			id := s.worker(3, "-ssd")
 			s.hold("x")
-			return situation{thing: id, object: id, says: "it could run 3 jobs and nobody asks for it: no applied job type uses what it has", timeless: true, remedy: func() {
+			return situation{thing: id, object: id, says: "it could run 3 jobs, but has no work: no applied job type uses its handlers", timeless: true, remedy: func() {
 				s.group("1", s.spec(at("x")))
 				s.works("x")
 			}}

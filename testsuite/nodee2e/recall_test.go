@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/itemlist"
+	"github.com/roundsman/roundsman/starter/joblogs"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 	"github.com/roundsman/roundsman/workers/recall"
@@ -133,6 +134,8 @@ func TestTheJobsOfAGroupAreListedWithoutAControlPlane(t *testing.T) {
 	}](s.without("show", "group/plain/1", "-o", "json"))
 	assert.Equal(t, contract.JobCompleted, shown.State)
 	assert.Equal(t, listed.AsOf, shown.AsOf)
+	printed := clitest.Decode[joblogs.Part](s.without("logs", "group/plain/1", "-o", "json"))
+	assert.Equal(t, []string{"node-a", contract.JobCompleted}, []string{printed.Worker, printed.State})
 	explained := clitest.Decode[struct {
 		Now struct {
 			InFlight int `json:"in_flight"`

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { sites.Main(m, map[string]func(){"submitter": submitter}, handlers()...) }
 
 func handlers() []jobtype.Handler {
-	return []jobtype.Handler{steps{name: "steps"}, steps{name: "capped", cap: 3}, plain{}}
+	return []jobtype.Handler{steps{name: "steps"}, steps{name: "capped", cap: 3}, deadly{}, plain{}}
 }
 
 // site is a server, a control plane and workers, each a process.

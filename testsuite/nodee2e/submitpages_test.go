@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -54,6 +55,29 @@ func submitter() {
 	panic(err) // It is dead before.
 }
 
+// submitAgain repeats the submission: neither a run nor a page begins.
+func (s *site) submitAgain() {
+	s.T.Helper()
+	var starts atomic.Int32
+	c, err := starter.Dial(s.T.Context(), starter.Options{
+		Address: s.Server.Address(),
+		Intercept: func(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, options ...grpc.CallOption) error {
+			if _, is := request.(*workflowservice.StartWorkflowExecutionRequest); is {
+				starts.Add(1)
+			}
+			return invoker(ctx, method, request, reply, cc, options...)
+		},
+	})
+	require.NoError(s.T, err)
+	defer c.Close()
+	known, err := jobtypes.Of(c).Get(s.T.Context(), "plain")
+	require.NoError(s.T, err)
+	submitted, err := jobtypes.Of(c).Submit(s.T.Context(), known, contract.Submission{ID: "many", Proposals: proposalsOfMany()})
+	require.NoError(s.T, err)
+	assert.True(s.T, submitted.Already)
+	assert.Zero(s.T, starts.Load())
+}
+
 // TestASubmitterDiesBeforeItsRunBegins: no run has begun, and the keeper closes the pages. The submission is repeated with a
 // large file. After the end of the run its pages are closed; it is reset to its beginning, and another worker reads them.
 func TestASubmitterDiesBeforeItsRunBegins(t *testing.T) {
@@ -92,6 +116,7 @@ func TestASubmitterDiesBeforeItsRunBegins(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
 	s.Command("submit", "plain", "-f", file, "--as", "many")
+	s.submitAgain()
 	ended := func() {
 		t.Helper()
 		result := s.plainEnd(c.GetWorkflow(t.Context(), ref.WorkflowID, ""))

@@ -98,6 +98,9 @@ func (actor) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Prog
 			<-ctx.Done() // Without a report: the heartbeat timeout finds it.
 			return jobtype.Result{}, ctx.Err()
 		}
+	case "deadly": // Each attempt loses its worker.
+		<-ctx.Done()
+		return jobtype.Result{}, ctx.Err()
 	case "long":
 		progress.Report(10, "waiting", "until canceled")
 		for ctx.Err() == nil {
@@ -195,6 +198,9 @@ func scenes() []scene {
 		})},
 		{name: "retry-budget", params: `{"keys":["flaky","broken","a"]}`, budget: strict(), policy: with(func(p *jobtype.Policy) {
 			p.RetryLimit, p.RetryBackoff = 3, jobtype.Duration(5*time.Second)
+		})},
+		{name: "loses-workers", params: `{"keys":["deadly","deadly","a"]}`, budget: strict(), policy: with(func(p *jobtype.Policy) {
+			p.HeartbeatTimeout, p.WorkerLossLimit = jobtype.Duration(time.Second), 2
 		})},
 		{name: "hang-replaced", params: `{"keys":["hang","a"]}`, policy: with(func(p *jobtype.Policy) { p.HeartbeatTimeout = jobtype.Duration(time.Second) })},
 		{name: "max-runtime", params: `{"keys":["long","a"]}`, policy: with(func(p *jobtype.Policy) { p.MaxRuntime = jobtype.Duration(3 * time.Second) })},

@@ -74,6 +74,16 @@ func (p *Process) Stop(t testing.TB) {
 	require.Equal(t, 0, p.Code(t, time.Minute), p.Stderr.Last())
 }
 
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Code waits for the end of the process, as [testsuite.WaitFor] does, and returns its exit code. A
 // process that does not end in time writes its stacks first.
 func (p *Process) Code(t testing.TB, limit time.Duration) int {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +31,9 @@ type testRun struct {
 type packageRun struct {
 	path    string
 	seconds float64
-	failed  bool
+	// used are the CPU seconds of the test binary and its processes.
+	used   float64
+	failed bool
 	// built is false if the test binary did not compile.
 	built bool
 	tests map[string]*testRun
@@ -85,6 +88,10 @@ func (p *printer) take(e event) {
 	}
 	switch e.Action {
 	case "output":
+		if used, is := strings.CutPrefix(e.Output, usedMark); is {
+			run.used, _ = strconv.ParseFloat(strings.TrimSpace(used), 64)
+			return
+		}
 		run.add(e)
 		if p.verbose {
 			_, _ = io.WriteString(p.out, e.Output)

@@ -17,8 +17,7 @@ type job struct {
 	apart *regexp.Regexp
 }
 
-// plan orders the packages: of each module those that can race, with the race detector, and the pure ones, and at the end the
-// end-to-end packages.
+// plan orders the packages: of each module those without the race detector and those with it, and at the end the end-to-end packages.
 func plan(ctx context.Context, o options) ([]job, error) {
 	ends, err := regexp.Compile(o.ends)
 	if err != nil {
@@ -37,7 +36,7 @@ func plan(ctx context.Context, o options) ([]job, error) {
 			return nil, err
 		}
 		racing := map[string]string{}
-		if o.race && module != o.withoutRace {
+		if o.race && !slices.Contains(o.withoutRace, module) {
 			all, err := list(ctx, o.goCommand, module, "./...")
 			if err != nil {
 				return nil, err
@@ -51,7 +50,7 @@ func plan(ctx context.Context, o options) ([]job, error) {
 			switch {
 			case o.ends != "" && ends.MatchString(p.ImportPath):
 				slow = append(slow, p.ImportPath)
-			case racing[p.ImportPath] != "":
+			case racing[p.ImportPath] != "" && !slices.ContainsFunc(o.withoutRace, func(end string) bool { return strings.HasSuffix(p.ImportPath, "/"+end) }):
 				races = append(races, p.ImportPath)
 			default:
 				pure = append(pure, p.ImportPath)
@@ -62,8 +61,8 @@ func plan(ctx context.Context, o options) ([]job, error) {
 			name = " of " + module
 		}
 		endToEnd = o.add(endToEnd, job{step: "test: end to end" + name, dir: module, packages: slow, flags: o.endsFlags, again: true, apart: apart})
-		units = o.add(units, job{step: "test: units" + name + " that can race", dir: module, packages: races, flags: append([]string{"-race"}, o.unitFlags...)})
 		units = o.add(units, job{step: "test: units" + name, dir: module, packages: pure, flags: o.unitFlags})
+		units = o.add(units, job{step: "test: units" + name + " that can race", dir: module, packages: races, flags: append([]string{"-race"}, o.unitFlags...)})
 	}
 	return append(units, endToEnd...), nil
 }

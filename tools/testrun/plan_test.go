@@ -81,12 +81,18 @@ func TestPlan(t *testing.T) {
 	jobs, err := plan(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, []job{
-		{step: "test: units of " + dir + " that can race", dir: dir, packages: []string{"example.com/m/racy"}, flags: []string{"-race", "-p", "3", "-v"}},
 		{step: "test: units of " + dir, dir: dir, packages: []string{"example.com/m/slow", "example.com/m/pure"}, flags: []string{"-p", "3", "-v"}},
+		{step: "test: units of " + dir + " that can race", dir: dir, packages: []string{"example.com/m/racy"}, flags: []string{"-race", "-p", "3", "-v"}},
 		{step: "test: end to end of " + dir, dir: dir, packages: []string{"example.com/m/be2e", "example.com/m/ae2e"}, flags: []string{"-p", "2", "-v"}, again: true},
 	}, jobs)
 
-	o.withoutRace, o.ends = dir, ""
+	o.withoutRace = []string{"racy"}
+	jobs, err = plan(t.Context(), o)
+	require.NoError(t, err)
+	require.Len(t, jobs, 2)
+	assert.ElementsMatch(t, []string{"example.com/m/slow", "example.com/m/pure", "example.com/m/racy"}, jobs[0].packages)
+
+	o.withoutRace, o.ends = []string{dir}, ""
 	jobs, err = plan(t.Context(), o)
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)

@@ -24,7 +24,7 @@ type options struct {
 	modules           []string
 	packages          []string
 	race              bool
-	withoutRace       string
+	withoutRace       []string
 	ends, slowest     string
 	apart             string
 	overlap           int
@@ -40,7 +40,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	set.StringVar(&o.goCommand, "go", "go", "the go command")
 	set.StringVar(&o.report, "report", "", "file to append the times and the flaky tests to")
 	set.BoolVar(&o.race, "race", false, "run the packages that can race with the race detector")
-	set.StringVar(&o.withoutRace, "without-race", "", "a module that is tested without it")
+	withoutRace := set.String("without-race", "", "modules, and ends of package paths, that are tested without it, separated by spaces")
 	set.StringVar(&o.ends, "ends", "", "expression for the end-to-end packages: they run last, and a failed test of them once more")
 	set.StringVar(&o.apart, "apart", "", "expression for tests with independent subtests: only a failed subtest runs once more")
 	set.StringVar(&o.slowest, "slowest", "", "ends of package paths, separated by spaces: these begin first, in this order")
@@ -52,7 +52,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if err := set.Parse(args); err != nil {
 		return options{}, err
 	}
-	o.modules, o.packages = strings.Fields(*modules), strings.Fields(*packages)
+	o.modules, o.packages, o.withoutRace = strings.Fields(*modules), strings.Fields(*packages), strings.Fields(*withoutRace)
 	o.endsFlags, o.unitFlags, o.flags = strings.Fields(*endsFlags), strings.Fields(*unitFlags), set.Args()
 	if len(o.packages) == 0 {
 		return options{}, errors.New("-packages is empty: name what to test")
@@ -99,34 +99,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // together runs the jobs in their order. A job begins when few packages of those before it are left: they wait more than
-// they work. After an error of go itself the others end.
+// they work. An error of go itself ends the others.
 func together(ctx context.Context, o options, jobs []job, out, errs io.Writer) ([]*runner, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var runners []*runner
-	var running sync.WaitGroup
 	most := len(jobs)
 	for _, j := range jobs {
+		runners = append(runners, &runner{job: j, goCommand: o.goCommand, out: out, errs: errs})
 		most += len(j.packages)
 	}
 	left, ended := 0, make(chan int, most)
-	for _, j := range jobs {
+	var running sync.WaitGroup
+	for _, r := range runners {
 		for left > o.overlap {
 			left -= <-ended
 		}
 		if ctx.Err() != nil {
 			break
 		}
-		r := &runner{job: j, goCommand: o.goCommand, out: out, errs: errs}
-		runners = append(runners, r)
-		left += len(j.packages)
+		left += len(r.packages)
 		running.Go(func() {
 			ends := 0
-			err := r.run(ctx, func() { ends++; ended <- 1 })
-			if err != nil {
+			if err := r.run(ctx, func() { ends++; ended <- 1 }); err != nil {
 				fail(err)
 			}
-			ended <- len(j.packages) - ends
+			ended <- len(r.packages) - ends
 		})
 	}
 	running.Wait()
@@ -152,6 +150,7 @@ type runner struct {
 	goCommand string
 	out, errs io.Writer
 	took      time.Duration
+	used      time.Duration
 	passed    bool
 	done      []*packageRun
 	flaky     []string
@@ -214,9 +213,13 @@ func (r *runner) alone(ctx context.Context, path, test string) (bool, error) {
 
 // test runs go test once and returns the packages that ended. It calls ended at the end of each.
 func (r *runner) test(ctx context.Context, flags, packages []string, ended func()) ([]*packageRun, bool, error) {
-	line := slices.Concat([]string{r.goCommand, "test", "-json"}, flags, packages)
+	own, environ, err := wrap()
+	if err != nil {
+		return nil, false, err
+	}
+	line := slices.Concat([]string{r.goCommand, "test", "-json"}, own, flags, packages)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Dir, cmd.Stderr = r.dir, r.errs
+	cmd.Dir, cmd.Stderr, cmd.Env = r.dir, r.errs, environ
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	events, err := cmd.StdoutPipe()
 	if err != nil {
@@ -231,8 +234,11 @@ func (r *runner) test(ctx context.Context, flags, packages []string, ended func(
 		_ = cmd.Wait()
 		return nil, false, err
 	}
-	var status *exec.ExitError
-	if err := cmd.Wait(); errors.As(err, &status) {
+	err = cmd.Wait()
+	if cmd.ProcessState != nil {
+		r.used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	if _, status := errors.AsType[*exec.ExitError](err); status {
 		return p.done, false, ctx.Err()
 	} else if err != nil {
 		return nil, false, err
@@ -240,7 +246,8 @@ func (r *runner) test(ctx context.Context, flags, packages []string, ended func(
 	return p.done, true, nil
 }
 
-// write appends the report: "step SECONDS NAME", "package SECONDS PATH" and "flaky PATH TEST" lines.
+// write appends the report: "step SECONDS CPU-SECONDS NAME", "package SECONDS CPU-SECONDS PATH" and "flaky PATH TEST" lines. The CPU
+// time of a step includes compilers and linkers.
 func write(report string, runners []*runner) error {
 	if report == "" {
 		return nil
@@ -250,9 +257,9 @@ func write(report string, runners []*runner) error {
 		return err
 	}
 	for _, r := range runners {
-		fmt.Fprintf(file, "step %.0f %s\n", r.took.Seconds(), r.step)
+		fmt.Fprintf(file, "step %.0f %.0f %s\n", r.took.Seconds(), r.used.Seconds(), r.step)
 		for _, p := range r.done {
-			fmt.Fprintf(file, "package %.1f %s\n", p.seconds, p.path)
+			fmt.Fprintf(file, "package %.1f %.1f %s\n", p.seconds, p.used, p.path)
 		}
 		for _, name := range r.flaky {
 			fmt.Fprintf(file, "flaky %s\n", name)

@@ -10,6 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestMain(m *testing.M) {
+	if code, is := wrapped(os.Args[1:]); is {
+		os.Exit(code) //nolint:forbidigo // as main does
+	}
+	links, err := os.MkdirTemp("", "testrun-links-")
+	if err != nil {
+		panic(err)
+	}
+	_ = os.Setenv(linksVariable, links)
+	code := m.Run()
+	_ = os.RemoveAll(links)
+	os.Exit(code) //nolint:forbidigo // TestMain must exit.
+}
+
 // once fails in the first run of a module and passes in the second.
 const once = `
 func once(t *testing.T) {
@@ -50,7 +64,7 @@ func TestATestThatPassesAloneIsFlaky(t *testing.T) {
 	assert.Contains(t, got.stdout, "only the first time")
 	assert.Contains(t, got.stdout, "\nFAIL\texample.com/p\t")
 	assert.Contains(t, got.stdout, "\nok  \texample.com/p\t")
-	assert.Regexp(t, `^step \d+ test: end to end of \S+\npackage \d+\.\d example.com/p\nflaky example.com/p TestOnce\n$`, got.report)
+	assert.Regexp(t, `^step \d+ \d+ test: end to end of \S+\npackage \d+\.\d \d+\.\d example.com/p\nflaky example.com/p TestOnce\n$`, got.report)
 }
 
 func TestASubtestRunsAgainWithItsTest(t *testing.T) {
@@ -147,17 +161,29 @@ func manyFailures() string {
 	return text.String()
 }
 
-// TestAStepBeginsNextToTheLastPackage: the first step has a test that waits for a test of the second step.
-func TestAStepBeginsNextToTheLastPackage(t *testing.T) {
-	t.Parallel()
-	dir := module(t, map[string]string{
-		"waits/w_test.go":     "package waits\nimport (\"os\"; \"testing\"; \"time\")\nfunc TestWaits(t *testing.T) { for { if _, err := os.Stat(\"../written\"); err == nil { return }; time.Sleep(time.Millisecond) } }\n",
-		"writese2e/w_test.go": "package writese2e\nimport (\"os\"; \"testing\")\nfunc TestWrites(t *testing.T) { if err := os.WriteFile(\"../written\", nil, 0o600); err != nil { t.Fatal(err) } }\n",
-	})
+// Tests that wait for each other need two packages that run at the same time.
+const (
+	waits  = "import (\"os\"; \"testing\"; \"time\")\nfunc TestWaits(t *testing.T) { for { if _, err := os.Stat(os.Getenv(\"WRITTEN\")); err == nil { return }; time.Sleep(time.Millisecond) } }\n"
+	writes = "import (\"os\"; \"testing\")\nfunc TestWrites(t *testing.T) { if err := os.WriteFile(os.Getenv(\"WRITTEN\"), nil, 0o600); err != nil { t.Fatal(err) } }\n"
+)
+
+// TestStepsOverlap: the first step has a test that waits for a test of the second step.
+func TestStepsOverlap(t *testing.T) {
+	first := module(t, map[string]string{"waits/w_test.go": "package waits\n" + waits})
+	second := module(t, map[string]string{"writes/w_test.go": "package writes\n" + writes})
+	t.Setenv("WRITTEN", filepath.Join(first, "written"))
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"-modules", dir, "-packages", "./...", "-ends", "e2e$", "-overlap", "1", "--", "-timeout=2m"}, &stdout, &stderr)
+	code := run(t.Context(), []string{"-modules", first + " " + second, "-packages", "./...", "-overlap", "1", "--", "-timeout=2m"}, &stdout, &stderr)
 	assert.Zero(t, code, stdout.String())
-	assert.Regexp(t, `(?s)ok  \t\S+/writese2e\t.*ok  \t\S+/waits\t`, stdout.String())
+	assert.Contains(t, stdout.String(), "ok  \texample.com/m/waits\t")
+}
+
+func TestCPUTimeOfAPackage(t *testing.T) {
+	t.Parallel()
+	got := play(t, "func TestBusy(t *testing.T) { for i := range 1 << 30 { sum += i } }\nvar sum int\n")
+	assert.Zero(t, got.code)
+	assert.Regexp(t, `package \d+\.\d (0\.[1-9]|[1-9]\d*\.\d) example.com/p\n$`, got.report)
+	assert.NotContains(t, got.stdout, usedMark)
 }
 
 func TestBadArguments(t *testing.T) {

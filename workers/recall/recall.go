@@ -42,7 +42,6 @@ func Run(ctx context.Context, temporal client.Client, ref starter.RunRef) (start
 	}
 }
 
-// of replays the events of a run.
 func of(events []*historypb.HistoryEvent) (starter.Recalled, error) {
 	at, events := decided(events)
 	if at.IsZero() {
@@ -71,8 +70,7 @@ func history(ctx context.Context, temporal client.Client, ref starter.RunRef) ([
 	return events, nil
 }
 
-// decided returns the time of the last workflow task that ended, and the events without a later one: their decisions are
-// unknown.
+// decided returns the time of the last ended workflow task, and the events up to it: later decisions are unknown.
 func decided(events []*historypb.HistoryEvent) (time.Time, []*historypb.HistoryEvent) {
 	for last, event := range slices.Backward(events) {
 		if event.GetEventType() != enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
@@ -89,7 +87,6 @@ func decided(events []*historypb.HistoryEvent) (time.Time, []*historypb.HistoryE
 	return time.Time{}, nil
 }
 
-// state is a workflow after its replay. It is also the interceptor that keeps it.
 type state struct {
 	interceptor.WorkerInterceptorBase
 	interceptor.WorkflowInboundInterceptorBase
@@ -109,7 +106,7 @@ func (s *state) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWor
 	return s.Next.ExecuteWorkflow(ctx, in)
 }
 
-// replay executes the workflow up to the end of a history. The SDK turns its panics into errors.
+// The SDK turns panics of the workflow into errors.
 func (s *state) replay(of *historypb.History) error {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		DataConverter:            starter.DataConverter(),
@@ -132,7 +129,6 @@ func (s *state) replay(of *historypb.History) error {
 	return nil
 }
 
-// query calls the handler of a query. The SDK turns its panics into errors.
 func (s *state) query(name string, args ...any) (any, error) {
 	return s.HandleQuery(s.ctx, &interceptor.HandleQueryInput{QueryType: name, Args: args})
 }

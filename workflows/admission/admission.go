@@ -14,10 +14,8 @@ import (
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 
-// Workflow is [contract.AdmissionWorkflow]. state is the packed state of the previous run. It is
-// a separate argument because JSON would make its bytes a third longer.
-//
-// Workflow fails only on a bug.
+// Workflow is [contract.AdmissionWorkflow]. It fails only on a bug. state is a separate argument because JSON would
+// make its bytes a third longer.
 func Workflow(ctx workflow.Context, in contract.AdmissionInput, state []byte) error {
 	a, err := newRun(ctx, in, state)
 	if err != nil {
@@ -78,8 +76,7 @@ func newRun(ctx workflow.Context, in contract.AdmissionInput, state []byte) (*ru
 	return a, a.listen()
 }
 
-// begin creates the core of a run that continues no other. It adopts the durable data of an
-// earlier admission. Unreadable data is logged and dropped.
+// begin creates the core of a run that continues no other, from the durable data of an earlier admission if readable.
 func (a *run) begin(in contract.AdmissionInput) {
 	a.inherited = in.Inherited
 	durable := a.durableOf(&a.inherited)
@@ -90,7 +87,7 @@ func (a *run) durableOf(inherited *contract.Inherited) admission.Durable {
 	var durable admission.Durable
 	if len(inherited.Data) > 0 {
 		if err := pack.OpenJSON(inherited.Data, maxUnpacked, &durable); err != nil {
-			durable, inherited.Fault = admission.Durable{}, "what the one before left cannot be read: "+err.Error()
+			durable, inherited.Fault = admission.Durable{}, "the state of the previous admission cannot be read: "+err.Error()
 		}
 	}
 	inherited.Data, inherited.Passed = nil, nil
@@ -108,8 +105,7 @@ func (a *run) step(event admission.Event) {
 	a.auditDisabled()
 }
 
-// takeReset starts a recovery after an operator's reset. The grants that the reset undid are
-// lost, and their fences must not be granted again; the run before the reset has them.
+// takeReset starts a recovery after a reset. The grants that the reset undid are lost; their fences must not be granted again.
 func (a *run) takeReset() {
 	before, reset := a.loop.WasReset()
 	if !reset {
@@ -124,8 +120,6 @@ func (a *run) ask(in contract.AskHoldersInput) {
 	a.asking = &question{in, callAskHolders(a.ctx, in)}
 }
 
-// attend keeps two activities running: the watcher while there are holders, and the query of
-// holdings while the core needs it.
 func (a *run) attend() {
 	if a.watch == nil && !a.core.Idle() {
 		a.watch = callWatchHolders(a.ctx)
@@ -151,7 +145,7 @@ func (a *run) collect() {
 	a.step(admission.Tick{})
 }
 
-// collectRequests applies all requests received. The SDK logs and drops those it cannot decode.
+// The SDK logs and drops requests that it cannot decode.
 func (a *run) collectRequests() {
 	for {
 		var in contract.AdmissionRequest
@@ -185,14 +179,13 @@ func (a *run) collectWatch() {
 	}
 }
 
-// collectAsked applies the list of workflows that were queried. After the first list it queries
-// those that visibility shows late.
+// collectAsked applies the list of queried workflows. After the first list it queries those that visibility shows late.
 func (a *run) collectAsked() {
 	asked := a.asking
 	a.asking = nil
 	var result contract.AskHoldersResult
 	if err := asked.future.Get(a.ctx, &result); err != nil {
-		workflow.GetLogger(a.ctx).Error("Nobody could be asked what is held; admission continues after the limit.", "error", err)
+		workflow.GetLogger(a.ctx).Error("The holders could not be queried; admission continues after the limit.", "error", err)
 		a.step(admission.Expected{Final: true})
 		return
 	}
@@ -211,10 +204,8 @@ func (a *run) collectAsked() {
 // lateStart is the longest delay before visibility shows a workflow that has started.
 const lateStart = 10 * time.Minute
 
-// continueAsNew passes the state to the next run. Handlers never wait, so none is unfinished.
-// Requests that arrive with this workflow task are applied first. The server drops signals that
-// are undelivered when a run ends, so the next run repeats unconfirmed answers. A repeated
-// answer changes nothing.
+// continueAsNew passes the state to the next run. The server drops signals that are undelivered when a run ends, so
+// the next run repeats unconfirmed answers. A repeated answer changes nothing.
 func (a *run) continueAsNew() error {
 	if err := a.loop.Finish(); err != nil {
 		return err
@@ -234,7 +225,6 @@ func (a *run) continueAsNew() error {
 	return workflow.NewContinueAsNewError(a.ctx, contract.AdmissionWorkflow, in, state)
 }
 
-// gone reports whether the recipient of a signal does not exist.
 func gone(err error) bool {
 	var unknown *temporal.UnknownExternalWorkflowExecutionError
 	return errors.As(err, &unknown)

@@ -34,7 +34,6 @@ func heldName(jobType, key string) string {
 	return name
 }
 
-// auditHold records an operator's change of a hold. ctx is the context of the update handler.
 func (a *run) auditHold(ctx workflow.Context, action, by string, result contract.HoldResult) contract.HoldResult {
 	entry := contract.AuditEntry{
 		Action: action, Actor: by, JobType: auditedType(result.JobType), Object: heldName(result.JobType, result.DedupeKey),
@@ -74,14 +73,13 @@ func (a *run) auditLoss(fault string) {
 	})
 }
 
-// auditRecovery records that nothing is granted until the running holders have reported. A
-// recovery without holders causes no delay and is not recorded.
+// auditRecovery records a wait for the reports of running holders. Without holders there is no wait to record.
 func (a *run) auditRecovery(asked []string) {
 	if len(asked) == 0 {
 		return
 	}
 	a.loop.Audit.Decided(recorder.Decision{
 		Action: recorder.Noticed, Code: string(contract.CodeRecovering), Object: contract.AdmissionWorkflowID, N: len(asked),
-		Detail: "admission was restarted or reset and asks what is held: " + recorder.Listed(asked),
+		Detail: "admission was restarted or reset and requests all holdings: " + recorder.Listed(asked),
 	})
 }

@@ -11,13 +11,11 @@ import (
 )
 
 const (
-	// watchTimeout bounds one attempt of the watcher. A retry of the activity adds no events to
-	// the history.
+	// A retry of the activity adds no events to the history.
 	watchTimeout = 24 * time.Hour
 	// watchHeartbeat bounds the time until another control plane continues a watch.
 	watchHeartbeat = 10 * time.Second
-	// lateTimeout bounds the search for workflows that visibility shows late.
-	lateTimeout = 15 * time.Minute
+	lateTimeout    = 15 * time.Minute
 )
 
 func callWatchHolders(ctx workflow.Context) workflow.Future {
@@ -26,9 +24,9 @@ func callWatchHolders(ctx workflow.Context) workflow.Future {
 }
 
 func callAskHolders(ctx workflow.Context, in contract.AskHoldersInput) workflow.Future {
-	options := callopts.ControlOptions("ask running workflows what they hold")
+	options := callopts.ControlOptions("request the holdings of running workflows")
 	if !in.LateSince.IsZero() {
-		options = watching(lateTimeout, "ask workflows that show late what they hold")
+		options = watching(lateTimeout, "request the holdings of workflows that show late")
 	}
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.AskHoldersActivity, in)
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
-// listen registers the handlers of updates and queries. Handlers never wait.
 func (a *run) listen() error {
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateAdmissionRequest, a.call,
-			workflow.UpdateHandlerOptions{Validator: a.checkCall, Description: "Request something, and receive what is decided at once. Runs call it."}),
+			workflow.UpdateHandlerOptions{Validator: a.checkCall, Description: "Request items, and receive the immediate decisions. Runs call it."}),
 		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateResizePool, a.resizePool,
 			workflow.UpdateHandlerOptions{Validator: a.checkResize, Description: "Give a pool another size; 0 returns to the declared one."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryAdmission, a.view,
@@ -23,11 +22,11 @@ func (a *run) listen() error {
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryPastGrants, a.past,
 			workflow.QueryHandlerOptions{Description: "Who held lanes, pools and objects before, and for how long."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryHolders, a.holders,
-			workflow.QueryHandlerOptions{Description: "Who holds or waits. The watcher asks."}),
+			workflow.QueryHandlerOptions{Description: "Holders and waiters, for the watcher."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryDurable, a.durable,
-			workflow.QueryHandlerOptions{Description: "What the next admission inherits."}),
+			workflow.QueryHandlerOptions{Description: "The state that the next admission inherits."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryAdmissionUsage, a.usage,
-			workflow.QueryHandlerOptions{Description: "How much is used and waited for. Metrics ask."}),
+			workflow.QueryHandlerOptions{Description: "Used and awaited amounts, for metrics."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryKeyHolder, a.keyHolder,
 			workflow.QueryHandlerOptions{Description: "Who works on this dedupe key."}),
 		a.listenToOperators(),
@@ -41,11 +40,9 @@ func (a *run) checkCall(_ workflow.Context, in contract.AdmissionRequest) error 
 	return nil
 }
 
-// errNoHolder refuses a request whose answer would have no recipient.
 var errNoHolder = errors.New("the request names no holder")
 
-// call handles a request like the signal, after all requests received before it, and returns the
-// holder's answer.
+// call handles a request like the signal, after all requests received before it.
 func (a *run) call(_ workflow.Context, in contract.AdmissionRequest) (contract.AdmissionAnswer, error) {
 	a.loop.NoticeReset()
 	a.takeReset() // A grant that the reset undid must not be repeated.
@@ -113,7 +110,7 @@ func (a *run) keyHolders(in contract.KeyHolderInput) map[string]contract.Admissi
 	return uses
 }
 
-// durable answers [contract.QueryDurable], even after this run has ended.
+// durable also answers after this run has ended.
 func (a *run) durable() (contract.DurableResult, error) {
 	data, err := pack.JSON(a.core.Durable())
 	return contract.DurableResult{Data: data, Passed: a.loop.Passed()}, err
@@ -121,12 +118,11 @@ func (a *run) durable() (contract.DurableResult, error) {
 
 const shownNames = 20
 
-// describe writes the details for the Web UI. The limit of the view bounds its cost.
 func (a *run) describe() {
 	view := a.core.View(contract.AdmissionFilter{Limit: shownNames})
 	text := fmt.Sprintf("%d holders · %d keys", view.HolderCount, view.Keys)
 	if view.Recovering {
-		text = fmt.Sprintf("recovering: %d runs are still to say what they hold · ", len(view.Expected)) + text
+		text = fmt.Sprintf("recovering: %d runs have not reported their holdings · ", len(view.Expected)) + text
 	}
 	if types, keys := a.core.CountHeldBack(a.loop.Now()); types+keys > 0 {
 		text += fmt.Sprintf(" · %d job types and %d keys held back", types, keys)

@@ -12,8 +12,7 @@ import (
 
 const defaultHolds = 200
 
-// listenToOperators registers the handlers for holds. Handlers never wait. A refused update
-// leaves no trace in the history.
+// listenToOperators registers the handlers for holds. A refused update leaves no trace in the history.
 func (a *run) listenToOperators() error {
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateReEnable, a.reEnable,

@@ -11,11 +11,9 @@ import (
 )
 
 const (
-	// maxSent bounds the answers in transit. The server refuses a workflow task that would raise
-	// them above 2,000.
+	// maxSent bounds the answers in transit: the server refuses a workflow task that would raise them above 2,000.
 	maxSent = 500
-	// maxTravel bounds the bytes of undelivered answers passed to the next run. Of the answers
-	// beyond it only the holders are passed: the next run repeats their grants.
+	// maxTravel bounds the bytes of undelivered answers passed to the next run. For the rest it gets only the holders.
 	maxTravel        = 64 << 10
 	maxTravelHolders = 1000
 )
@@ -35,7 +33,6 @@ type sentAnswer struct {
 
 func (o *outbox) empty() bool { return len(o.waiting)+len(o.sent) == 0 }
 
-// take adds a decision to the next answer to its holder.
 func (o *outbox) take(decision admission.Decision) {
 	switch d := decision.(type) {
 	case admission.Granted:
@@ -82,8 +79,6 @@ func (o *outbox) answer(holder contract.AdmissionHolder) contract.AdmissionAnswe
 	return *answer
 }
 
-// send sends answers in order until a limit of the server is reached. The rest waits for a
-// delivery.
 func (o *outbox) send(loop *entity.Loop) {
 	n := 0
 	for ; n < len(o.waiting) && len(o.sent) < maxSent && loop.Fits(answerBytes(o.waiting[n])); n++ {
@@ -135,8 +130,7 @@ func (o *outbox) collect(ctx workflow.Context) []contract.AdmissionHolder {
 	return closed
 }
 
-// state returns the undelivered answers for the next run: the oldest ones, and the holders of
-// the rest.
+// state returns the oldest undelivered answers for the next run, and the holders of the rest.
 func (o *outbox) state() (answers []contract.AdmissionAnswer, holders []contract.AdmissionHolder) {
 	size := 0
 	travel := func(answer *contract.AdmissionAnswer) {

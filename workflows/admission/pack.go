@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
-// maxUnpacked bounds the unpacked bytes, as a guard against corrupt input.
+// maxUnpacked guards against corrupt input.
 const maxUnpacked = 64 << 20
 
 func unpackState(packed []byte) (*admission.Core, error) {

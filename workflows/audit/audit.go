@@ -18,7 +18,6 @@ import (
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
-// shownEntries is how many of the newest entries the Web UI shows.
 const shownEntries = 20
 
 func limits() entity.Limits {
@@ -27,15 +26,10 @@ func limits() entity.Limits {
 	return l
 }
 
-// Workflow is the one audit log of a namespace. It lives for ever, as a chain of
-// runs; log is the log of the run before, and an argument of its own because bytes
-// inside a JSON document would grow by a third.
+// Workflow is the one audit log of a namespace. log is a separate argument because JSON would make its bytes a third longer.
 //
-// The first client that records starts it. One that comes after a run that
-// somebody terminated takes that run's log over while the server still has it, and
-// notes who terminated it. A cancellation ends nothing, and is an entry.
-//
-// It fails only on a bug.
+// The first client that records starts it. After a termination the next run adopts the log if the server still has
+// it. A cancellation ends nothing, and is an entry. Workflow fails only on a bug.
 func Workflow(ctx workflow.Context, in contract.AuditInput, log []byte) error {
 	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.AuditWorkflowID, Audit: in.Audit, Continued: true}), log: audit.New(in.Keep)}
 	r.ctx = r.loop.Context()
@@ -59,7 +53,6 @@ func Workflow(ctx workflow.Context, in contract.AuditInput, log []byte) error {
 	}
 }
 
-// run is the log between its core and Temporal.
 type run struct {
 	ctx     workflow.Context
 	loop    *entity.Loop
@@ -70,7 +63,7 @@ type run struct {
 
 func (r *run) listen() error {
 	err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryAudit, r.queryPage,
-		workflow.QueryHandlerOptions{Description: "The operators' actions, and what was refused or delayed: filtered, a page at a time."})
+		workflow.QueryHandlerOptions{Description: "The operators' actions, refusals and delays: filtered, a page at a time."})
 	if err != nil {
 		return err
 	}
@@ -84,7 +77,6 @@ func (r *run) queryPage(filter contract.AuditFilter) (contract.AuditPage, error)
 
 func (r *run) queryLog() ([]byte, error) { return r.log.Encode(audit.MaxEncoded) }
 
-// open resumes from the log of the run before.
 func (r *run) open(in contract.AuditInput, log []byte) error {
 	if len(log) > 0 {
 		return r.resume(in, log)
@@ -127,8 +119,6 @@ func (r *run) resume(in contract.AuditInput, log []byte) error {
 
 func (r *run) note(entry contract.AuditEntry) { r.log.Record(workflow.Now(r.ctx), entry) }
 
-// collect takes in all that has come. A signal that cannot be decoded is logged
-// and dropped by the SDK.
 func (r *run) collect() {
 	for {
 		var in contract.AuditRecord
@@ -144,7 +134,6 @@ func (r *run) collect() {
 	}
 }
 
-// continueAsNew hands everything to the next run.
 func (r *run) continueAsNew() error {
 	r.collect()
 	log, err := r.log.Encode(audit.MaxEncoded)
@@ -155,8 +144,6 @@ func (r *run) continueAsNew() error {
 	return workflow.NewContinueAsNewError(r.ctx, contract.AuditWorkflow, in, log)
 }
 
-// showDetails writes the details of the Web UI: the newest entries, the newest
-// first.
 func (r *run) showDetails() {
 	text := fmt.Sprintf("%d entries, at most %d are kept; %d older ones were dropped\n", r.log.Len(), r.log.Limit(), r.log.Dropped())
 	for _, e := range slices.Backward(r.log.Page(contract.AuditFilter{Limit: shownEntries}).Entries) {

@@ -13,22 +13,19 @@ import (
 // controlTimeout bounds one attempt of a short control activity.
 const controlTimeout = 30 * time.Second
 
-// inTaskTimeout bounds a call that a workflow task waits for. The task keeps its slot meanwhile,
-// which the workflow that the call queries may need, and the server repeats a task after 10 s.
+// inTaskTimeout bounds a call that a workflow task waits for: the server repeats a task after 10 s.
 const inTaskTimeout = 3 * time.Second
 
-// InTaskOptions returns the options of a call that the workflow task waits for. It costs one
-// event; an activity costs three and another task. The call is repeated if its process dies, so
-// it must be idempotent. It is not repeated if it fails: the caller has another way.
+// InTaskOptions returns the options of a call within the workflow task: one event instead of an activity's three and
+// another task. A call repeats if its process dies, so it must be idempotent. A failed call is not repeated.
 func InTaskOptions(summary string) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: inTaskTimeout, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, Summary: summary,
 	}
 }
 
-// Short is a control activity whose answer comes soon as a rule: it is called within the
-// workflow task first, and by the queue of the control plane if that fails or takes
-// longer than a task waits.
+// Short is a control activity with a fast answer as a rule. It is called within the workflow task first, and through
+// the control plane's queue if that fails or takes too long.
 type Short struct {
 	ctx           workflow.Context
 	name, summary string
@@ -46,8 +43,7 @@ func StartShort(ctx workflow.Context, name, summary string, input any) *Short {
 // Ready reports whether [Short.Get] has something to do; a nil Short is not.
 func (s *Short) Ready() bool { return s != nil && s.future.IsReady() }
 
-// InTask reports whether the workflow task waits for the answer; no timer is needed
-// meanwhile.
+// InTask reports whether the workflow task waits for the answer, so that no timer is needed.
 func (s *Short) InTask() bool { return s != nil && s.inTask }
 
 // Get reads the result. It returns false if the call is made once more.
@@ -62,9 +58,7 @@ func (s *Short) Get(result any) (done bool, err error) {
 	return false, nil
 }
 
-// ControlOptions returns the options of short activities of the control plane.
-// They are retried until they succeed: while the control plane is away, nothing
-// else would continue either.
+// ControlOptions returns the options of short control activities, which are retried until they succeed.
 func ControlOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue:           contract.ControlQueue,

@@ -12,8 +12,7 @@ import (
 
 const auditTasks = 10
 
-// auditUpdate records a completed update; before is the result of auditBefore. ctx is the
-// context of the update handler.
+// auditUpdate records a completed update; before is the result of auditBefore.
 func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request dagrun.Request, before string) {
 	entry := contract.AuditEntry{Action: "dag." + name, Actor: request.By, Detail: request.Note, Before: before}
 	entry.After = r.auditBefore(request)
@@ -43,7 +42,6 @@ func (r *dagRun) auditBefore(request dagrun.Request) string {
 	return strings.Join(states, "; ")
 }
 
-// listChanges names the tasks that a request retried or added, and the tasks that it redefined.
 func listChanges(a dagrun.Answer) (detail string, count int) {
 	if detail = listed(a.Changed); len(a.Redefined) > 0 {
 		detail = strings.TrimPrefix(detail+"; redefined: "+listed(a.Redefined), "; ")

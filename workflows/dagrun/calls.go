@@ -13,7 +13,6 @@ func callCompileDAG(ctx workflow.Context, in contract.CompileDAGInput) workflow.
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.CompileDAGActivity, in)
 }
 
-// callLaneReport signals the group of the run.
 func callLaneReport(ctx workflow.Context, group string, in contract.LaneReport) workflow.Future {
 	return workflow.SignalExternalWorkflow(ctx, group, "", contract.SignalLaneReport, in)
 }

@@ -22,13 +22,11 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// DAG is one run of a DAG. encoded is the output of [dag.Graph.Encode]. state is empty for a new
-// run, and otherwise the output of dagrun.Prepare or of the previous workflow run. They are
+// DAG is one run of a DAG. encoded is the output of [dag.Graph.Encode]; state is empty for a new run. They are
 // separate arguments because JSON would make their bytes a third longer.
 //
-// A completed run returns its result. A failed one fails with a [contract.RunFailedError] that
-// has the result as its detail. A canceled one is Canceled with the result as the detail. So
-// Temporal's own status shows the outcome.
+// A failed run fails with a [contract.RunFailedError] that has the result as its detail; a canceled one is Canceled
+// with the result as the detail. So Temporal's own status shows the outcome.
 func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (contract.DAGResult, error) {
 	r, err := newRun(ctx, in)
 	if err != nil {
@@ -44,10 +42,9 @@ func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (con
 }
 
 type dagRun struct {
-	ctx  workflow.Context
-	loop run.Loop
-	in   contract.DAGInput
-	// encoded is passed on when the run continues as new.
+	ctx      workflow.Context
+	loop     run.Loop
+	in       contract.DAGInput
 	encoded  []byte
 	core     *dagrun.Graph
 	jobTypes map[string]contract.JobTypeSpec
@@ -92,8 +89,7 @@ func newRun(ctx workflow.Context, in contract.DAGInput) (*dagRun, error) {
 	return r, r.listen()
 }
 
-// declaredAt returns the time at which the declared sizes of pools were read. A run without a
-// configuration leaves the sizes unchanged: its time is zero.
+// declaredAt returns the time at which the declared sizes of pools were read. Zero leaves the sizes unchanged.
 func declaredAt(ctx workflow.Context, in contract.DAGInput) time.Time {
 	switch {
 	case len(in.Resources) == 0:
@@ -104,8 +100,7 @@ func declaredAt(ctx workflow.Context, in contract.DAGInput) time.Time {
 	return in.DeclaredAt
 }
 
-// open decodes graph and state, and begins or continues. If the run has a source instead of a
-// graph, open compiles it first.
+// open decodes or compiles the graph, and begins or continues.
 func (r *dagRun) open(encoded, state []byte) error {
 	if r.in.Source != "" && len(encoded) == 0 {
 		compiled, err := r.compile()
@@ -171,7 +166,6 @@ func jobTypeOf(spec contract.JobTypeSpec) dagrun.JobType {
 	}
 }
 
-// digestOf returns a hash of the parts of a job type that attempts receive.
 func digestOf(spec contract.JobTypeSpec) string {
 	hash := sha256.New()
 	for _, part := range []json.RawMessage{spec.Params, spec.Execute, spec.Cluster} {
@@ -186,7 +180,6 @@ func invalid(what string, err error) error {
 	return temporal.NewNonRetryableApplicationError(what+": "+err.Error(), contract.DAGInvalidError, err)
 }
 
-// compile compiles the source of a job's DAG in the control plane.
 func (r *dagRun) compile() ([]byte, error) {
 	name := r.in.SourceName
 	if name == "" {
@@ -207,7 +200,6 @@ func (r *dagRun) compile() ([]byte, error) {
 	return encoded, err
 }
 
-// name sets the name of a sub-DAG or a job's DAG from its graph.
 func (r *dagRun) name() {
 	if r.in.Name == "" {
 		if header, err := spec.HeaderOf(r.core.Run().Graph()); err == nil {

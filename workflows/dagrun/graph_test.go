@@ -112,7 +112,7 @@ tasks:
 `, contract.DAGInput{})
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.InDelta(t, (10 * time.Hour).Milliseconds(), result.DurationMS, 1000)
-	assert.Equal(t, "nobody approved it within 8 h", result.Tasks["asked"].Error)
+	assert.Equal(t, "not approved within 8 h", result.Tasks["asked"].Error)
 	assert.Equal(t, map[string]int{"completed": 2, "failed": 1, "upstream_failed": 1}, result.Counts)
 }
 

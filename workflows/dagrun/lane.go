@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// group is the workflow id of the group whose lane the run shares, or of the run above a sub-DAG;
-// "": it shares none. A run that was resumed by itself has no group.
+// group is the workflow id of the group, or the run above, whose lane the run shares. A run resumed by itself has none.
 func (r *dagRun) group() string {
 	parent := workflow.GetInfo(r.ctx).ParentWorkflowExecution
 	if r.in.Lane == nil || parent == nil {
@@ -40,8 +39,7 @@ func (r *dagRun) laneOf(task string, attempt int) *contract.DAGLane {
 	return &contract.DAGLane{Lane: r.in.Lane.Lane, JobID: task, Attempt: attempt}
 }
 
-// collectReports takes the deliveries of reports about the lane. A group that has ended holds no lane and grants none:
-// the tasks that run after a cancellation begin without it.
+// A group that has ended holds no lane: tasks that run after a cancellation begin without it.
 func (r *dagRun) collectReports() {
 	for i := 0; i < len(r.reports); {
 		l := r.reports[i]

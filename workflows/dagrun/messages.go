@@ -12,17 +12,16 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// listen registers the run's messages. Update handlers never wait, so that none is unfinished
-// when the run ends or continues as new.
+// Update handlers never wait, so none is unfinished when the run ends or continues as new.
 func (r *dagRun) listen() error {
 	r.grants = workflow.GetSignalChannel(r.ctx, contract.SignalLaneGrant)
 	return errors.Join(
 		r.loop.Listen(),
-		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with what they blocked.", func(in contract.RetryTasksInput) dagrun.Request {
+		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with the tasks they blocked.", func(in contract.RetryTasksInput) dagrun.Request {
 			return dagrun.Request{Kind: dagrun.Retry, Tasks: in.Tasks, By: in.By}
 		}),
 		onUpdate(r, contract.UpdateSkipTask, "Makes a task count as done.", taskRequest(dagrun.Skip)),
-		onUpdate(r, contract.UpdateRerunTask, "Executes a task and what depends on it again.", taskRequest(dagrun.Rerun)),
+		onUpdate(r, contract.UpdateRerunTask, "Executes a task and its dependants again.", taskRequest(dagrun.Rerun)),
 		onUpdate(r, contract.UpdateApprove, "Lets a task that waits for an approval continue.", decideRequest(dagrun.Approve)),
 		onUpdate(r, contract.UpdateReject, "Fails a task that waits for an approval.", decideRequest(dagrun.Reject)),
 		onUpdate(r, contract.UpdateAddTasks, "Inserts tasks, and redefines tasks that have not started.", func(in contract.AddTasksInput) dagrun.Request {
@@ -39,11 +38,11 @@ func (r *dagRun) listen() error {
 			return dagrun.Request{Kind: dagrun.Release, By: in.By}
 		}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStatus, r.status,
-			workflow.QueryHandlerOptions{Description: "Where the run is: phase, counts, approvals, failed tasks, workers, what it waits for."}),
+			workflow.QueryHandlerOptions{Description: "State of the run: phase, counts, approvals, failed tasks, workers, waits."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryTasks, r.tasks,
 			workflow.QueryHandlerOptions{Description: "The tasks of the run, filtered and paged."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryExplain, r.explain,
-			workflow.QueryHandlerOptions{Description: "What the run, or one task, waits for, by the codes of docs/explain.md."}),
+			workflow.QueryHandlerOptions{Description: "Waits of the run, or of one task, by the codes of docs/explain.md."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryFinal, r.final,
 			workflow.QueryHandlerOptions{Description: "The state of the run as bytes, for resuming it."}),
 	)
@@ -61,8 +60,6 @@ func decideRequest(kind dagrun.RequestKind) func(contract.DecideTaskInput) dagru
 	}
 }
 
-// onUpdate registers one update: its validator refuses requests that the core would refuse, its
-// handler carries them out.
 func onUpdate[T any](r *dagRun, name, description string, request func(T) dagrun.Request) error {
 	return workflow.SetUpdateHandlerWithOptions(r.ctx, name, func(ctx workflow.Context, in T) (contract.DAGChanged, error) {
 		return r.operate(ctx, name, request(in))
@@ -105,18 +102,16 @@ func (r *dagRun) jobTypeFound(l lookup) (found dagrun.JobType, problem string) {
 		return found, "job type " + l.name + " is not applied: add it to the configuration and run `roundsman apply`, then retry"
 	}
 	if total := r.carries(*result.Spec); total > maxCarried {
-		return found, fmt.Sprintf("the graph and the settings of job types that run in it have %d bytes with job type %s, the limit is %d: "+
+		return found, fmt.Sprintf("graph and job types have %d bytes with job type %s, the limit is %d: "+
 			"use fewer job types, or keep their data in files", total, l.name, maxCarried)
 	}
 	r.jobTypes[l.name] = *result.Spec
 	return jobTypeOf(*result.Spec), ""
 }
 
-// maxCarried bounds the arguments besides the state when a run continues as new. The rest is for
-// the run's resources and unrecorded entries.
+// maxCarried leaves room for the run's resources and unrecorded entries when it continues as new.
 const maxCarried = run.MaxArguments - 256<<10
 
-// carries returns the bytes of graph and job types in the arguments, with one more job type.
 func (r *dagRun) carries(more contract.JobTypeSpec) int {
 	total := len(r.encoded) + sizeOf(more)
 	//workflowcheck:ignore a sum does not depend on the order

@@ -21,8 +21,7 @@ const (
 	maxTasksLimit     = 5000
 )
 
-// detailsEvery bounds the task ends between two texts for the Web UI: one part in detailsEvery
-// of all tasks.
+// detailsEvery bounds the task ends between two texts for the Web UI: one part in detailsEvery of all tasks.
 const detailsEvery = 100
 
 func taskOf(v dagrun.TaskView) contract.DAGTask {
@@ -54,7 +53,6 @@ func (r *dagRun) Phase() string {
 	return "running"
 }
 
-// continuing reports whether the run does not have the state of the run before yet.
 func (r *dagRun) continuing() bool { return r.core == nil && r.in.Carry != nil }
 
 func (r *dagRun) status() (contract.DAGStatus, error) {
@@ -155,8 +153,7 @@ func (r *dagRun) waitReasons(waits []dagrun.Wait) []contract.WaitReason {
 	return list
 }
 
-// details returns the Web UI text for the workflow, if an update is due. While nothing runs,
-// each event may change the cause of the wait.
+// While nothing runs, each event may change the cause of the wait.
 func (r *dagRun) details(now bool) (text string, changed bool) {
 	run := r.core.Run()
 	done := run.Count(dag.Completed) + run.Count(dag.Failed) + run.Count(dag.UpstreamFailed) + run.Count(dag.Skipped) + run.Count(dag.Canceled)

@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/callopts"
 )
 
-// endAttempts bounds the attempts to learn who ended the run before: about five minutes of a running control
-// plane. A limit of time would also count while no control plane runs.
+// endAttempts is about five minutes of a running control plane. A time limit would also count while none runs.
 const endAttempts = 30
 
 func callEntityEnd(ctx workflow.Context, in contract.EntityEndInput) workflow.Future {

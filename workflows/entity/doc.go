@@ -16,15 +16,10 @@
 //
 // A [Loop] promises:
 //
-//   - A cancellation ends nothing. The loop's context is detached. The audit log
-//     records the cancellation, and the run continues as new, so that another
+//   - A cancellation ends nothing. The audit log records it, and the run continues as new, so that another
 //     cancellation is noticed too. Only a termination ends an entity.
 //   - A termination is recorded by the next entity of that id.
-//   - A reset is noticed once, and is in the audit log, see [Loop.WasReset].
-//   - Waiting writes no event into the history: one timer runs for the next
-//     deadline, and none is canceled.
+//   - A reset is noticed once and recorded, see [Loop.WasReset].
+//   - Waiting writes no event: one timer runs for the next deadline, and none is canceled.
 //   - A run makes room for the next one while no message comes, see [Loop.Full].
-//
-// [Tasks] bounds what one workflow task orders. [Timers] wake a workflow that waits
-// in one coroutine. Runs use both, too.
 package entity

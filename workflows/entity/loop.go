@@ -24,13 +24,10 @@ type Loop struct {
 	predecessor workflow.Future
 	// passed are earlier runs whose ends are not in the audit log yet.
 	passed []string
-	// run is the id of the workflow run, as far as it was noticed. before is the one
-	// that was reset, until [Loop.WasReset] has returned it.
-	run, before string
-	canceled    bool
-	touched     bool
-	// received counts the messages of this run, lastReceived is when the last one
-	// came.
+	// run is the last noticed id of the workflow run; before is the run that was reset, until [Loop.WasReset] returns it.
+	run, before  string
+	canceled     bool
+	touched      bool
 	received     int
 	lastReceived time.Time
 }
@@ -41,8 +38,7 @@ type Options struct {
 	Name string
 	// Audit has the unrecorded entries of the run before; nil if there are none.
 	Audit *contract.AuditTrailState
-	// Continued: the run continues another one as new, or looks by itself for who
-	// ended the run before.
+	// Continued: the run continues another one as new, or itself finds the end of the run before.
 	Continued bool
 	// Passed lists earlier runs whose ends may be missing in the audit log.
 	Passed []string
@@ -64,15 +60,13 @@ func New(ctx workflow.Context, options Options) *Loop {
 	return l
 }
 
-// Context survives a cancellation of the workflow. Everything in the entity uses
-// it.
+// Context survives a cancellation of the workflow.
 func (l *Loop) Context() workflow.Context { return l.ctx }
 
 // Now is the workflow's time.
 func (l *Loop) Now() time.Time { return workflow.Now(l.ctx) }
 
-// Touch makes the next [Loop.Wait] return at once: an update's handler has changed
-// something.
+// Touch makes the next [Loop.Wait] return at once.
 func (l *Loop) Touch() { l.touched = true }
 
 // Received notes that messages came.
@@ -88,9 +82,8 @@ func (l *Loop) Fits(size int) bool { return l.tasks.Fits(l.ctx, size) }
 // Flush sends due entries to the audit log.
 func (l *Loop) Flush() { l.Audit.Flush() }
 
-// Wait blocks until woken reports true, until the deadline if it is not zero, or
-// until the loop itself has something to do. It writes an event only if no timer
-// runs that fires by the deadline.
+// Wait blocks until woken reports true, until the deadline unless zero, or until the loop has work. It writes an
+// event only if no earlier timer runs.
 func (l *Loop) Wait(deadline time.Time, woken func() bool) error {
 	l.timers.SetBy(l.ctx, instant.Earlier(deadline, l.Audit.Wake()))
 	err := workflow.Await(l.ctx, func() bool { return l.woken() || woken() })
@@ -121,7 +114,6 @@ func (l *Loop) woken() bool {
 
 func (l *Loop) predecessorKnown() bool { return l.predecessor != nil && l.predecessor.IsReady() }
 
-// noticePredecessor records who ended the chain of runs before this one.
 func (l *Loop) noticePredecessor() {
 	if !l.predecessorKnown() {
 		return
@@ -152,9 +144,8 @@ func (l *Loop) noticeCancel() {
 	l.Audit.Canceled(contract.AuditEntry{Action: l.name + ".cancel", Object: l.name, Code: "CANCEL_IGNORED"})
 }
 
-// NoticeReset compares run IDs, for [Loop.WasReset]. [Loop.Wait] calls it too, but after the
-// handlers of updates. The ID comes from a side effect, which replays the value recorded before
-// the reset.
+// NoticeReset compares run IDs for [Loop.WasReset]. The ID comes from a side effect, which replays the value recorded
+// before the reset. [Loop.Wait] calls it too, but after the handlers of updates.
 func (l *Loop) NoticeReset() {
 	var run string
 	info := workflow.GetInfo(l.ctx)
@@ -173,15 +164,13 @@ func (l *Loop) NoticeReset() {
 	l.before, l.run = l.run, run
 }
 
-// WasReset reports once whether an operator has reset the workflow: everything
-// since the point of reset is forgotten. before is the run that was reset.
+// WasReset reports once that an operator has reset the workflow: all changes since the point of reset are lost.
 func (l *Loop) WasReset() (before string, reset bool) {
 	before, l.before = l.before, ""
 	return before, before != ""
 }
 
-// Finish waits until no handler runs any more. Nothing may be lost between it and
-// continuing as new: take the messages in that came with this very task.
+// Finish waits for the handlers. Messages of this workflow task must still be read before continuing as new.
 func (l *Loop) Finish() error {
 	return workflow.Await(l.ctx, func() bool { return workflow.AllHandlersFinished(l.ctx) })
 }

@@ -6,16 +6,11 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Continuing as new is the one moment in which an entity can keep others waiting.
-// A message that comes while the closing workflow task runs makes the server refuse
-// it (UnhandledCommand). Until the next task is over, which begins with a replay of
-// the whole history, the server turns all messages away as "workflow is closing",
-// and tries them again after a second or more. So a run closes in a moment in which
-// no message comes: the longer the history, the shorter the pause that is taken for
-// one.
+// A message that arrives during the closing workflow task makes the server refuse the task (UnhandledCommand). The
+// server then rejects all messages as "workflow is closing" until the next task has replayed the whole history. So a
+// run closes when no message has come for a while. The longer the history, the shorter that while.
 
-// Limits end a run however busy it is. The server's own limits are 51,200 events,
-// 50 MiB, and 10,000 signals a run: it loses those beyond.
+// Limits end even a busy run. The server's own limits are 51,200 events, 50 MiB, and 10,000 signals a run.
 type Limits struct {
 	Events, Bytes, Messages int
 }
@@ -23,7 +18,6 @@ type Limits struct {
 // DefaultLimits stay below the server's by a fifth.
 func DefaultLimits() Limits { return Limits{Events: 40_000, Bytes: 16 << 20, Messages: 8_000} }
 
-// lull is after how long without a message a run of that length may end.
 func lull(events int) time.Duration {
 	switch {
 	case events >= 24_000:
@@ -34,9 +28,8 @@ func lull(events int) time.Duration {
 	return time.Second
 }
 
-// Full reports whether the run must continue as new now. That is so at a limit. It is also so
-// after a suggestion of the server or a cancellation, as soon as no message has come for a
-// moment and idle is true: nothing is left to send. Full sets a timer for that moment.
+// Full reports whether the run must continue as new now: at a limit, or after a suggestion of the server or a
+// cancellation, once no message has come for a moment and idle is true.
 func (l *Loop) Full(limits Limits, idle bool) bool {
 	info := workflow.GetInfo(l.ctx)
 	if info.GetCurrentHistoryLength() >= limits.Events || info.GetCurrentHistorySize() >= limits.Bytes || l.received >= limits.Messages {

@@ -2,9 +2,8 @@ package entity
 
 import "go.temporal.io/sdk/workflow"
 
-// The bounds of the orders in one workflow task. The server terminates a workflow whose task
-// completion exceeds 4 MiB, so a burst of large starts is spread over several tasks. Orders are
-// counted as they are in memory: each byte may become six in JSON.
+// The server terminates a workflow whose task completion exceeds 4 MiB, so large starts are spread over several
+// tasks. Orders are counted as in memory: each byte may become six in JSON.
 const (
 	maxOrdered = 640 << 10
 	// orderBytes is the fixed cost of an order, without its payload.
@@ -17,8 +16,7 @@ type Tasks struct {
 	task, ordered int
 }
 
-// Fits takes an order of that size into the current workflow task, if there is room
-// for it; for one there always is.
+// Fits takes an order of that size into the current workflow task if there is room; the first order always fits.
 func (t *Tasks) Fits(ctx workflow.Context, size int) bool {
 	if length := workflow.GetInfo(ctx).GetCurrentHistoryLength(); length != t.task {
 		t.task, t.ordered = length, 0

@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Timers wake a workflow that waits in one coroutine. One that is no longer
-// needed fires for nothing, which costs less than canceling it.
+// Timers wake a workflow that waits in one coroutine. An unneeded timer fires without effect, which costs less than
+// canceling it.
 type Timers struct {
 	set []timer
 }
@@ -18,14 +18,12 @@ type timer struct {
 	future workflow.Future
 }
 
-// SetBy makes sure that the workflow is woken at that time, or before; never if it
-// is zero.
+// SetBy wakes the workflow at that time, or before; never if it is zero.
 func (t *Timers) SetBy(ctx workflow.Context, wake time.Time) {
 	if wake.IsZero() || slices.ContainsFunc(t.set, func(known timer) bool { return !known.at.After(wake) }) {
 		return
 	}
-	// The server rounds timers up to whole milliseconds; one more makes sure
-	// that the moment is over when it fires.
+	// The server rounds timers up to whole milliseconds; one more makes sure that the moment is over.
 	wait := max(wake.Sub(workflow.Now(ctx)), 0) + time.Millisecond
 	t.set = append(t.set, timer{at: wake, future: workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{
 		Summary: "look again at " + wake.UTC().Format(time.TimeOnly),

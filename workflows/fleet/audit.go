@@ -13,9 +13,7 @@ import (
 
 func workerName(id string) string { return "worker/" + id }
 
-// auditTransition records a worker that went silent: it gets no new work, and its jobs are
-// placed elsewhere. It omits workers that unregistered or that an operator removed, as
-// requested. It also records a worker on which programs do not start.
+// auditTransition records a worker that went silent, or whose programs do not start. It omits requested transitions.
 func (r *run) auditTransition(t fleet.Transitioned) {
 	code := "WORKER_" + string(t.To)
 	switch t.Code { //nolint:exhaustive // the others are as requested
@@ -30,7 +28,6 @@ func (r *run) auditTransition(t fleet.Transitioned) {
 	})
 }
 
-// auditRefused records a process whose id another process holds.
 func (r *run) auditRefused(in contract.WorkerRegistration, holder contract.RegisteredOther) {
 	r.loop.Audit.Decided(recorder.Decision{
 		Action: recorder.Refused, Code: "WORKER_ID_TAKEN", Object: workerName(in.ID),
@@ -38,7 +35,6 @@ func (r *run) auditRefused(in contract.WorkerRegistration, holder contract.Regis
 	})
 }
 
-// auditTakeOver records a process that was started with --take-over and fenced another.
 func (r *run) auditTakeOver(ctx workflow.Context, in contract.WorkerRegistration, fenced string, before contract.WorkerRegistration) {
 	if !in.TakeOver || fenced == "" {
 		return
@@ -84,8 +80,7 @@ func (r *run) auditCleanup(ctx workflow.Context, in contract.CleanupWorkersInput
 	r.loop.Audit.Updated(ctx, entry)
 }
 
-// auditThresholds records changed thresholds and the control plane that sent them. A control
-// plane sends its thresholds at every start.
+// auditThresholds records changed thresholds. Every control plane sends its thresholds at its start.
 func (r *run) auditThresholds(ctx workflow.Context, plane *contract.ControlPlane, before, after contract.FleetConfig) {
 	was, is := recorder.Changes(before, after)
 	if was == is {

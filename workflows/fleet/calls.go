@@ -10,14 +10,11 @@ import (
 )
 
 const (
-	// observeTimeout bounds one attempt of the observation. A retry of the activity adds no
-	// events to the history.
+	// A retry of the activity adds no events to the history.
 	observeTimeout = 24 * time.Hour
-	// observeHeartbeat bounds the time until the server detects the loss of the observing
-	// control plane. It bounds the gap in the observation after a kill -9.
+	// observeHeartbeat bounds the gap in the observation after a kill -9 of the control plane.
 	observeHeartbeat = 10 * time.Second
-	// observeRetry is the pause before the next attempt. It is short, because it applies to
-	// every restart of a control plane or server.
+	// observeRetry is short because it applies to every restart of a control plane or server.
 	observeRetry = time.Second
 )
 

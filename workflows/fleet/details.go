@@ -21,8 +21,7 @@ func (r *run) showDetails() {
 	}
 }
 
-// details returns the number of workers in each state, and the workers that are not ONLINE with
-// time and cause, as Markdown.
+// details returns the number of workers in each state, and those not ONLINE, as Markdown.
 func details(core *fleet.Registry, fault string) string {
 	text := fmt.Sprintf("**%d online**", core.Counts(contract.WorkerOnline))
 	for _, state := range []contract.WorkerState{contract.WorkerUnreachable, contract.WorkerOffline, contract.WorkerDraining, contract.WorkerCordoned} {

@@ -1,4 +1,3 @@
-// Package fleet is the workflow of the worker registry, one per namespace. It passes events to
-// the core, internal/engine/fleet, and carries out its decisions: it runs the observer, sends
-// views to watchers, and records in the audit log. See docs/fleet.md.
+// Package fleet is the workflow of the worker registry, one per namespace: it runs the observer, sends views to
+// watchers, and records in the audit log. See docs/fleet.md.
 package fleet

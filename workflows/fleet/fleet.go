@@ -16,11 +16,9 @@ import (
 )
 
 const (
-	// observerPause is the pause after a final failure of the observer: the server's
-	// configuration must change first.
+	// observerPause follows a final failure: the server's configuration must change first.
 	observerPause = 5 * time.Minute
-	// cancelPause is the pause after the server canceled the observer, which it does briefly
-	// during a restart.
+	// cancelPause follows a cancellation by the server, which it does briefly during a restart.
 	cancelPause = time.Second
 )
 
@@ -31,14 +29,10 @@ func limits() entity.Limits {
 	return l
 }
 
-// Workflow is the one worker registry of a namespace. It lives for ever, as a chain of runs.
+// Workflow is the one worker registry of a namespace. A cancellation has no effect; it fails only on a bug.
 //
-// Each of its clients can start it: a worker that registers, a group that watches, the control
-// plane at boot, the observer that finds it missing. So a terminated registry is rebuilt within
-// seconds. Its transitions are lost then, and the operators' settings of absent workers; present
-// workers repeat their settings.
-//
-// A cancellation has no effect. Workflow fails only on a bug.
+// Each of its clients can start it, so a terminated registry is rebuilt within seconds. Its transitions and the
+// operators' settings of absent workers are lost then; present workers repeat their settings.
 func Workflow(ctx workflow.Context, in contract.FleetInput) error {
 	r, err := newRun(ctx, in)
 	if err != nil {
@@ -60,18 +54,15 @@ func Workflow(ctx workflow.Context, in contract.FleetInput) error {
 }
 
 type run struct {
-	ctx     workflow.Context
-	loop    *entity.Loop
-	core    *fleet.Registry
-	signals signals
-	// sent are the views in transit, in the order of sending.
+	ctx         workflow.Context
+	loop        *entity.Loop
+	core        *fleet.Registry
+	signals     signals
 	sent        []sentView
 	observation *observation
-	// fault is the reason why the workers are not observed; retryAt is the time of the next
-	// attempt.
-	fault   string
-	retryAt time.Time
-	details string
+	fault       string
+	retryAt     time.Time
+	details     string
 }
 
 type observation struct {
@@ -123,8 +114,7 @@ func (r *run) observe() {
 	r.step(fleet.Watching{})
 }
 
-// stopObserving makes the next [run.observe] start a new observation. The old one ends with its
-// next heartbeat; its reports are ignored.
+// stopObserving makes the next [run.observe] start a new observation. Reports of the old one are ignored.
 func (r *run) stopObserving() {
 	if r.observation != nil {
 		r.observation.cancel()
@@ -132,8 +122,7 @@ func (r *run) stopObserving() {
 	}
 }
 
-// publish sends the newest view to each watcher with an older one, up to the limit of a workflow
-// task; the next task continues.
+// publish sends the newest view to watchers with an older one, up to the limit of a workflow task.
 func (r *run) publish() {
 	for {
 		now := r.loop.Now()
@@ -205,7 +194,6 @@ func (r *run) collectObservation() {
 	r.step(fleet.Observed(result))
 }
 
-// faultOf returns the operators' text for an observer that failed.
 func faultOf(err error) string {
 	if application, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return application.Message()
@@ -213,8 +201,6 @@ func faultOf(err error) string {
 	return err.Error()
 }
 
-// continueAsNew passes the state to the next run. Handlers never wait, so none is unfinished.
-// Signals that arrive with this workflow task are applied first.
 func (r *run) continueAsNew() error {
 	if err := r.loop.Finish(); err != nil {
 		return err

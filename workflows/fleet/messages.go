@@ -23,8 +23,7 @@ func (s signals) waiting() bool {
 	return s.unregister.Len()+s.watch.Len()+s.unwatch.Len()+s.trouble.Len() > 0
 }
 
-// listen registers the registry's messages. Handlers never wait: at most ten updates may be in
-// flight, and a hundred workers may register at once.
+// Handlers never wait: at most ten updates may be in flight, and a hundred workers may register at once.
 func (r *run) listen() error {
 	r.signals = signals{
 		unregister: workflow.GetSignalChannel(r.ctx, contract.SignalUnregisterWorker),
@@ -51,7 +50,7 @@ func (r *run) listenQueries() error {
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStanding, r.queryStanding,
 			workflow.QueryHandlerOptions{Description: "The settings of several worker processes, for gateways."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCleanup, r.queryCleanup,
-			workflow.QueryHandlerOptions{Description: "What cleanup-workers would remove."}),
+			workflow.QueryHandlerOptions{Description: "Preview of cleanup-workers."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryThresholds, r.queryThresholds,
 			workflow.QueryHandlerOptions{Description: "The thresholds, and the control planes that started last."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryHandlers, r.queryHandlers,
@@ -107,16 +106,14 @@ func (r *run) listenUpdates() error {
 	)
 }
 
-// beginUpdate applies the signals received before an update: a handler runs before the loop
-// reads them, and the deregistration of a process must precede the registration of its
-// successor.
+// beginUpdate applies the signals received before an update: the deregistration of a process must precede the
+// registration of its successor.
 func (r *run) beginUpdate() {
 	r.collectSignals()
 	r.loop.Touch()
 	r.loop.Received(1)
 }
 
-// collectSignals applies all received signals. The SDK logs and drops those it cannot decode.
 func (r *run) collectSignals() {
 	for {
 		var in contract.UnregisterWorkerInput

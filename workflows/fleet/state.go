@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// maxPacked bounds the packed state. The server refuses an input over 2 MiB, and bytes
-	// inside a JSON document grow by a third.
+	// The server refuses an input over 2 MiB, and bytes inside a JSON document grow by a third.
 	maxPacked = 1152 << 10
 	// maxUnpacked guards against a corrupt input.
 	maxUnpacked = 64 << 20
@@ -22,7 +21,7 @@ type state struct {
 	Fault string         `json:"fault,omitempty"`
 }
 
-// pack packs the state for the next run. If it is too large, the oldest transitions are dropped.
+// pack drops the oldest transitions if the state is too large.
 func (r *run) pack() ([]byte, error) {
 	for keep := fleet.MaxTransitions; ; keep /= 2 {
 		packed, err := pack.JSON(state{Core: r.core.Snapshot(keep), Fault: r.fault})
@@ -33,7 +32,6 @@ func (r *run) pack() ([]byte, error) {
 	}
 }
 
-// restore begins with the state of the previous run, or without one.
 func (r *run) restore(in contract.FleetInput) error {
 	if len(in.State) == 0 {
 		r.core = fleet.New(in.Config, r.loop.Now())

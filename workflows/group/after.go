@@ -12,8 +12,7 @@ import (
 // wakeFor bounds the time in which an ended run wakes others.
 const wakeFor = time.Minute
 
-// reportSuccess wakes the runs of other job types that wait for a success of this one. Their next lookup finds
-// the result of this run.
+// reportSuccess wakes the runs of other job types that wait for a success of this one.
 func (r *groupRun) reportSuccess(result contract.JobGroupResult) error {
 	if result.Outcome != contract.OutcomeCompleted || r.in.DryRun || r.apart() || len(r.in.Spec.AwaitedBy) == 0 {
 		return nil
@@ -40,7 +39,7 @@ func (r *groupRun) reportSuccess(result contract.JobGroupResult) error {
 	}
 }
 
-// collectSuccesses collects the result of a lookup. A refused lookup counts as one without a success.
+// A refused lookup counts as one without a success.
 func (r *groupRun) collectSuccesses() {
 	var result contract.SuccessesResult
 	done, err := r.successes.Get(&result)
@@ -53,7 +52,6 @@ func (r *groupRun) collectSuccesses() {
 	r.loop.Step(group.SuccessesKnown{Last: result.Last})
 }
 
-// collectSucceeded collects the messages about successes.
 func (r *groupRun) collectSucceeded() {
 	for {
 		var in contract.SucceededSignal

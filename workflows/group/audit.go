@@ -20,8 +20,7 @@ func (r *groupRun) auditMissed(missed []contract.RunSummary) {
 	}
 }
 
-// auditTicks records ticks that the server dropped since the last record by a run of the job type. After a
-// canceled run, whose record is lost, some may be recorded twice.
+// auditTicks records ticks that the server dropped. After a canceled run, whose record is lost, some may be recorded twice.
 func (r *groupRun) auditTicks(now *contract.TickCounts) {
 	before := r.record.Ticks
 	if now == nil {
@@ -48,14 +47,12 @@ func (r *groupRun) auditTicks(now *contract.TickCounts) {
 	}
 }
 
-// auditCalendar records changed windows of the running group.
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
 	was, is := recorder.Changes(
 		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, contract.SetCalendarInput{Calendar: in.Calendar, LaneCalendar: in.LaneCalendar})
 	r.loop.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Actor: in.By, Before: was, After: is})
 }
 
-// auditPolicy records the settings that another policy changes. ctx is the update handler's.
 func (r *groupRun) auditPolicy(ctx workflow.Context, set contract.SetPolicyResult, in contract.SetPolicyInput) {
 	was, is := recorder.Changes(set.Before, set.After)
 	if in.RetryBudget != nil {

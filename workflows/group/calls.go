@@ -28,8 +28,7 @@ func callSucceeded(ctx workflow.Context, in contract.SucceededInput) *callopts.S
 	return callopts.StartShort(ctx, contract.SucceededActivity, "report the success to the runs that wait for it", in)
 }
 
-// readKeysAttempts bounds the attempts of the activity. After them the group tries again: it explains the wait, and can
-// continue as new in the pause.
+// readKeysAttempts bounds one series of attempts. Between series the group can explain its wait and continue as new.
 const readKeysAttempts = 4
 
 func callReadKeys(ctx workflow.Context, in contract.ReadKeysInput) workflow.Future {
@@ -39,7 +38,6 @@ func callReadKeys(ctx workflow.Context, in contract.ReadKeysInput) workflow.Futu
 	return workflow.ExecuteActivity(ctx, contract.ReadKeysActivity, in)
 }
 
-// detectCall holds the worker and the time limits of a detection.
 type detectCall struct {
 	queue            string
 	timeout          time.Duration

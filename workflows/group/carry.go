@@ -20,7 +20,7 @@ const (
 	itemStart = "start"
 )
 
-// turnID returns the id of a request of a turn. Each turn has other ids, so that a late answer does not count.
+// turnID differs for each turn, so that a late answer does not count.
 func turnID(item string, turn int) string {
 	if turn == 0 {
 		return item
@@ -28,7 +28,6 @@ func turnID(item string, turn int) string {
 	return fmt.Sprintf("%s-%d", item, turn+1)
 }
 
-// laneID returns the id of a lane request in a turn: the first, or one after the lane was released.
 func laneID(item string, turn, round int) string {
 	if round == 0 {
 		return turnID(item, turn)
@@ -123,7 +122,6 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 	}
 }
 
-// turnItem is the id of the group's first request.
 func (r *order) turnItem() string {
 	if r.hasLane() {
 		return itemLane
@@ -161,8 +159,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 	r.detecting = append(r.detecting, &detection{attempt: d.Attempt, worker: d.ID, future: callDetect(ctx, call), cancel: cancel})
 }
 
-// startJob starts an attempt of a job. A job with a DAG is a child workflow without a worker. Its tasks are
-// placed on their own node or labels, else on the proposal's.
+// A job with a DAG is a child workflow without a worker. Its tasks use the proposal's node or labels as defaults.
 func (r *groupRun) startJob(c group.StartJob) {
 	spec, p, id := r.in.Spec, c.Proposal, contract.JobID(c.Item)
 	in := contract.DAGInput{
@@ -194,12 +191,11 @@ func (r *groupRun) startJob(c group.StartJob) {
 	r.loop.Execute(c.Decision, execute, r.core.Policy())
 }
 
-// commonOf returns the common data of a job type's jobs.
 func commonOf(spec contract.JobTypeSpec) contract.RunCommon {
 	return contract.RunCommon{Params: spec.Params, Settings: spec.Execute, Cluster: spec.Cluster}
 }
 
-// common answers [contract.QueryCommon]. It never changes while the group runs.
+// common's answer never changes while the group runs.
 func (r *order) common(id string) (contract.RunCommon, error) {
 	if common := commonOf(r.in.Spec); common.ID() == id {
 		return common, nil
@@ -224,7 +220,6 @@ func ownParams(c group.StartJob) json.RawMessage {
 	return c.Proposal.Params
 }
 
-// endings returns the report to admission about ended jobs.
 func (r *groupRun) endings(ended endings.Endings) contract.AdmissionEndings {
 	report := contract.AdmissionEndings{
 		At: r.loop.Now(), SuccessAt: ended.SuccessAt, Done: packed(r.in.Spec.Name, ended.Done, ended.DoneHashes), Settled: packed(r.in.Spec.Name, ended.Settled, ended.SettledHashes),
@@ -243,7 +238,6 @@ func (r *groupRun) endings(ended endings.Endings) contract.AdmissionEndings {
 	return report
 }
 
-// lastEndings returns the reports that were not sent before the end.
 func (r *groupRun) lastEndings() []contract.AdmissionEndings {
 	if r.in.DryRun {
 		return nil

@@ -23,7 +23,6 @@ func backlogHash(jobType string) uint64 { return contract.DedupeHash(jobType, ba
 
 func backlogID(turn int) string { return turnID(run.ChunkPrefix, turn) }
 
-// chunkID returns the id of the claims of a chunk.
 func chunkID(turn, seq int) string { return fmt.Sprintf("%s.chunk-%d", backlogID(turn), seq) }
 
 // chunkOf returns the number of a chunk from its id; 0 means the claim on the backlog.
@@ -39,7 +38,6 @@ func chunkOf(id string) (seq int, ok bool) {
 	return seq, err == nil
 }
 
-// carryOutClaim carries out a command of package chunks.
 func (r *groupRun) carryOutClaim(command source.Command) {
 	link := r.loop.Admission
 	switch c := command.(type) {
@@ -58,8 +56,7 @@ func (r *groupRun) carryOutClaim(command source.Command) {
 	}
 }
 
-// takeChunk passes the answer to the claim of a chunk, or of the backlog. It returns false for other answers, and for
-// those that mean the same for all claims.
+// takeChunk returns false for answers that do not concern a chunk or the backlog.
 func (r *groupRun) takeChunk(answer run.Answer) bool {
 	seq, ok := chunkOf(answer.ID)
 	var event chunks.Event
@@ -100,7 +97,6 @@ func chunkClaimed(seq int, grant contract.AdmissionGrant) chunks.Claimed {
 	return event
 }
 
-// reading is a pending activity that reads the keys of a chunk.
 type reading struct {
 	seq    int
 	future workflow.Future
@@ -121,7 +117,7 @@ func (r *reading) event(ctx workflow.Context) source.Event {
 	return group.ChunkAnswered{Event: event}
 }
 
-// heldKeys returns the keys of a claim that is held. The first claim of the whole group has the keys of all of them.
+// The first claim of the whole group has the keys of all of them.
 func heldKeys(jobType string, core *group.Group) run.Keys {
 	asked := false
 	return func(id string) []byte {
@@ -147,7 +143,6 @@ func claimHashes(claims []group.Claim) []uint64 {
 	return hashes
 }
 
-// packed returns the hashes of keys and further hashes.
 func packed(jobType string, keys []string, further []uint64) []byte {
 	hashes := make([]uint64, len(keys), len(keys)+len(further))
 	for i, key := range keys {

@@ -34,7 +34,6 @@ func (r *groupRun) Receive() {
 	r.collectAnswers()
 }
 
-// collectAnswers collects the results of the detection and of the control plane's activities.
 func (r *groupRun) collectAnswers() {
 	if r.windows.Ready() {
 		r.collectWindows()
@@ -147,7 +146,6 @@ func (r *groupRun) Answered(answer run.Answer) {
 	}
 }
 
-// claimed returns the claimed jobs, and those active or disabled elsewhere.
 func (r *groupRun) claimed(grant contract.AdmissionGrant) group.KeysClaimed {
 	event := group.KeysClaimed{Fence: grant.Fence, Fences: grant.Fences}
 	for _, taken := range grant.Taken {
@@ -168,7 +166,6 @@ func (r *groupRun) claimed(grant contract.AdmissionGrant) group.KeysClaimed {
 	return event
 }
 
-// takeStop passes a disabled job type or key to the core.
 func (r *groupRun) takeStop(stop contract.AdmissionStop) {
 	switch {
 	case stop.JobType != r.in.Spec.Name:

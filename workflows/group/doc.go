@@ -1,3 +1,2 @@
-// Package group is the workflow of a job group: one run of a job type. It passes events to the core
-// [group.Group] and carries out its decisions with a [run.Runner]. It has no rules.
+// Package group is the workflow of a job group. It carries out the decisions of [group.Group] and has no rules.
 package group

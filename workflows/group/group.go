@@ -17,12 +17,11 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// JobGroup is one run of a job type: detect, run the jobs, summarise. state is the core of a group that
-// continues as new. It is a separate argument, because bytes inside a JSON document would grow by a third.
+// JobGroup is one run of a job type. state continues a group; it is a separate argument because JSON would make its
+// bytes a third longer.
 //
-// It returns a result for the outcomes `completed`, `partial` and `skipped`. With the outcomes `failed` and
-// `timeout` it fails with a [contract.RunFailedError], and after a cancellation it is Canceled. Both have the
-// result as a detail, so that Temporal's own status shows the outcome.
+// With the outcomes `failed` and `timeout` it fails with a [contract.RunFailedError], and after a cancellation it is
+// Canceled. Both have the result as a detail, so that Temporal's own status shows the outcome.
 func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (contract.JobGroupResult, error) {
 	r := newRun(ctx, in)
 	if err := r.open(state); err != nil {
@@ -34,7 +33,6 @@ func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (co
 	return r.finish()
 }
 
-// groupRun carries out the decisions of one group's core.
 type groupRun struct {
 	order
 
@@ -44,19 +42,15 @@ type groupRun struct {
 	runs   int
 	end    *group.End
 
-	messages messages
-	// detecting, preparing, windows and successes are pending activities, or nil.
+	messages                      messages
 	detecting                     []*detection
 	preparing, windows, successes *callopts.Short
-	// storing is a pending page of the record, or nil.
-	storing workflow.Future
-	// commonID names the common data of all jobs. It is empty if there is too little.
-	commonID string
+	storing                       workflow.Future
+	commonID                      string
 	// startedAt is the start of the group, zero until it is read.
 	startedAt time.Time
 	// claims are those of the last request for the whole group, which the answer counts.
-	claims []group.Claim
-	// reading is the pending activity that reads the keys of a chunk, or nil.
+	claims  []group.Claim
 	reading *reading
 }
 
@@ -92,7 +86,6 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 	return r
 }
 
-// open begins the group, or continues from the state of the run before.
 func (r *groupRun) open(state []byte) error {
 	var first source.Event = engine.Tick{}
 	if err := r.listen(); err != nil {
@@ -116,8 +109,7 @@ func (r *groupRun) open(state []byte) error {
 	return nil
 }
 
-// readRecord reads the newest record that the Schedule passes on: the result of the last completed run, or a
-// later failure. If neither has one, Prepare finds the data.
+// readRecord reads the newest record that the Schedule passes on. If there is none, Prepare finds the data.
 func (r *groupRun) readRecord() {
 	var completed, failed contract.JobGroupResult
 	if workflow.HasLastCompletionResult(r.ctx) {
@@ -168,7 +160,6 @@ func maxWait(spec contract.JobTypeSpec) jobtype.Duration {
 	return max(spec.Policy.CatchupWindow, 0)
 }
 
-// adHoc reports whether the group's work was submitted with its start.
 func (r *order) adHoc() bool { return r.in.Submission != nil }
 
 // apart reports whether the run is outside the Schedule, so it does not read or extend its record.
@@ -184,7 +175,6 @@ func (r *order) needsTurn() bool {
 	return !r.in.DryRun && (r.hasLane() || budget != nil && budget.PerType != nil)
 }
 
-// ignoresWindow reports whether windows do not apply: to a dry run, or by an operator's request.
 func (r *order) ignoresWindow() bool {
 	return r.in.DryRun || r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
 }
@@ -193,7 +183,6 @@ func (r *order) hasWindows() bool {
 	return !r.ignoresWindow() && !(r.in.Spec.Calendar.Empty() && r.in.Spec.LaneCalendar.Empty())
 }
 
-// restore continues from the state of the run before.
 func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
 	whole, err := r.loop.Load(state, carried.StatePages)
 	if err != nil {
@@ -223,7 +212,6 @@ func (r *groupRun) Arguments(pages contract.StatePages) []any {
 	return []any{in}
 }
 
-// finish releases the group's grants and writes its result.
 func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	result := r.result()
 	if err := r.loop.Close(r.lastEndings()...); err != nil {
@@ -246,7 +234,6 @@ func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	return result, nil
 }
 
-// failure is the cause of a failed group, in one line.
 func failure(result contract.JobGroupResult) string {
 	text := fmt.Sprintf("job group of %s: %s: %s", result.JobType, result.Outcome, result.Reason)
 	if len(result.Errors) > 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// messages are the channels of the signals for groups only.
 type messages struct {
 	calendar, succeeded workflow.ReceiveChannel
 }
@@ -19,8 +18,7 @@ func (m messages) waiting() bool {
 	return m.calendar.Len()+m.succeeded.Len() > 0
 }
 
-// listen opens the group to messages. Update handlers never wait, so none is unfinished when the group ends or
-// continues as new.
+// Update handlers never wait, so none is unfinished when the group ends or continues as new.
 func (r *groupRun) listen() error {
 	r.messages = messages{
 		calendar:  workflow.GetSignalChannel(r.ctx, contract.SignalSetCalendar),
@@ -33,9 +31,9 @@ func (r *groupRun) listen() error {
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateSetPolicy, r.setPolicy,
 			workflow.UpdateHandlerOptions{Validator: r.checkPolicy, Description: "Replaces the policy of this running group, and its retry budget."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStatus, r.status,
-			workflow.QueryHandlerOptions{Description: "Where the group is: phase, counts, workers, what it waits for."}),
+			workflow.QueryHandlerOptions{Description: "State of the group: phase, counts, workers, waits."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCommon, r.common,
-			workflow.QueryHandlerOptions{Description: "What all jobs of the group have in common, by its id. Workers ask."}),
+			workflow.QueryHandlerOptions{Description: "Common data of all jobs, by id, for workers."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryJobs, r.jobs,
 			workflow.QueryHandlerOptions{Description: "The jobs of the group, filtered and paged."}),
 	)
@@ -56,14 +54,12 @@ func (r *groupRun) takePage(ctx workflow.Context, in contract.DetectPageInput) (
 	return contract.DetectPageResult(r.core.TakePage(workflow.Now(ctx), pageOf(in))), nil
 }
 
-// collectMessages passes all signals to the core, sorted by kind. The SDK logs and drops a signal that cannot be
-// decoded.
+// The SDK logs and drops a signal that cannot be decoded.
 func (r *groupRun) collectMessages() {
 	r.collectCalendars()
 	r.collectSucceeded()
 }
 
-// collectCalendars collects changed calendars.
 func (r *groupRun) collectCalendars() {
 	for {
 		var in contract.SetCalendarInput
@@ -83,8 +79,6 @@ func (r *groupRun) collectCalendars() {
 	}
 }
 
-// releaseFromWindow starts a group that waits for its window or for other job types. Any other group keeps its
-// window.
 func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
 	code := r.core.Wait(r.loop.Now()).Code
 	if r.ignoresWindow() || code != contract.CodeWindowClosed && code != contract.CodeAfter {
@@ -108,8 +102,7 @@ func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) e
 	return errors.Join(r.core.CheckPolicy(policy, budget), budget.Validate())
 }
 
-// setPolicy changes the policy and, if the message has one, the retry budget. The new budget applies to later
-// failures. Stopped keys stay stopped.
+// A new retry budget applies to later failures. Stopped keys stay stopped.
 func (r *groupRun) setPolicy(ctx workflow.Context, in contract.SetPolicyInput) (contract.SetPolicyResult, error) {
 	policy, err := in.Over(r.core.Policy())
 	if err != nil {
@@ -127,7 +120,6 @@ func (r *groupRun) setPolicy(ctx workflow.Context, in contract.SetPolicyInput) (
 	return result, nil
 }
 
-// setBudget sets the rule for later requests to admission and for later runs of the group.
 func (r *groupRun) setBudget(budget *contract.RetryBudget) {
 	r.in.Spec.RetryBudget = budget
 	r.loop.Admission.SetBudget(budget, budget != nil && !r.in.DryRun)

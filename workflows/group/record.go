@@ -25,7 +25,6 @@ func (r *groupRun) collectStored() {
 	r.loop.Step(group.RecordStored{Page: page})
 }
 
-// storeRest stores the rest of an ended group's record.
 func (r *groupRun) storeRest() {
 	for tries := 0; tries < lastTries; {
 		segment := r.core.LastSegment(r.loop.Now())

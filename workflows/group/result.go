@@ -39,7 +39,6 @@ func (r *groupRun) jobs(in contract.JobsQueryInput) (contract.JobsQueryResult, e
 	return r.core.Jobs(in, r.loop.Now())
 }
 
-// result summarises the group and extends the job type's record.
 func (r *groupRun) result() contract.JobGroupResult {
 	result := r.core.Result(r.loop.Now())
 	if r.in.DryRun {
@@ -72,7 +71,6 @@ const maxReasonBytes = 300
 // scheduledFor is the search attribute with the tick of a scheduled workflow.
 const scheduledFor = "TemporalScheduledStartTime"
 
-// about describes the run to its jobs and detections.
 func (r *groupRun) about() jobtype.RunInfo {
 	if r.startedAt.IsZero() { // It does not change after the start of a job or a detection.
 		r.startedAt = r.core.Status(r.loop.Now()).StartedAt.UTC().Truncate(time.Second)
@@ -84,7 +82,6 @@ func (r *groupRun) about() jobtype.RunInfo {
 	return about
 }
 
-// due returns the tick of the group, or started for a group without a Schedule.
 func (r *order) due(started time.Time) time.Time {
 	if tick, scheduled := workflow.GetTypedSearchAttributes(r.ctx).GetTime(temporal.NewSearchAttributeKeyTime(scheduledFor)); scheduled {
 		return tick.UTC()
@@ -92,7 +89,6 @@ func (r *order) due(started time.Time) time.Time {
 	return started
 }
 
-// withRun extends a record by the run that ends now and was due at due.
 func withRun(record contract.RunRecord, detector string, due time.Time, run contract.RunSummary) contract.RunRecord {
 	record.Sequence++
 	if detector != "" {
@@ -112,7 +108,7 @@ func withRun(record contract.RunRecord, detector string, due time.Time, run cont
 	return record
 }
 
-// withMissed adds runs without a result. They also count as runs of the job type.
+// withMissed adds runs without a result.
 func withMissed(record contract.RunRecord, missed []contract.RunSummary) contract.RunRecord {
 	for _, run := range missed {
 		record.Sequence++
@@ -122,15 +118,13 @@ func withMissed(record contract.RunRecord, missed []contract.RunSummary) contrac
 	return record
 }
 
-// newest puts run first and keeps MaxRunRecords, ordered by end.
 func newest(runs []contract.RunSummary, run contract.RunSummary) []contract.RunSummary {
 	list := append([]contract.RunSummary{run}, runs...)
 	slices.SortStableFunc(list, func(a, b contract.RunSummary) int { return b.EndedAt.Compare(a.EndedAt) })
 	return list[:min(len(list), contract.MaxRunRecords)]
 }
 
-// learn adds the group's data to the record: run times, the checkpoints that later groups continue, and the
-// opening until which it was skipped.
+// learn adds run times, checkpoints for later groups, and the opening until which the group was skipped.
 func (r *groupRun) learn() {
 	took := slices.Clone(r.record.TookMS)
 	for _, one := range r.core.Took() {
@@ -160,8 +154,7 @@ func carriedOf(record contract.RunRecord) []carry.Checkpoint {
 	return carried
 }
 
-// droppedCheckpoints returns the checkpoints that no later group continues, or nil. A run outside the Schedule
-// has none.
+// droppedCheckpoints returns the checkpoints that no later group continues.
 func (r *groupRun) droppedCheckpoints() *contract.DroppedCheckpoints {
 	dropped := contract.DroppedCheckpoints(r.core.Dropped())
 	if r.apart() {

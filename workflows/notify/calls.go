@@ -14,8 +14,7 @@ const (
 	watchTimeout = 24 * time.Hour
 	// heartbeat bounds the time until the loss of a control plane is detected.
 	heartbeat = 15 * time.Second
-	// deliverTimeout bounds one attempt of a delivery: the longest timeout of a receiver plus a
-	// margin.
+	// deliverTimeout is the longest timeout of a receiver plus a margin.
 	deliverTimeout = time.Minute
 )
 
@@ -24,7 +23,7 @@ func callWatchEvents(ctx workflow.Context, in contract.WatchEventsInput) workflo
 		TaskQueue: contract.ControlQueue, StartToCloseTimeout: watchTimeout, HeartbeatTimeout: heartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
 		WaitForCancellation: true,
-		Summary:             "watch for events that receivers are told of",
+		Summary:             "watch for events with receivers",
 	})
 	return workflow.ExecuteActivity(ctx, contract.WatchEventsActivity, in)
 }

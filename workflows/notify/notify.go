@@ -1,6 +1,5 @@
-// Package notify is the workflow of the notifier, one per namespace. It keeps the queue of
-// internal/engine/notify, runs the watcher that finds events, and starts at most one delivery
-// per receiver at a time. See docs/adr/0061-notifications.md.
+// Package notify is the workflow of the notifier, one per namespace: the queue, the watcher that finds events, and at
+// most one delivery per receiver at a time. See docs/adr/0061-notifications.md.
 package notify
 
 import (
@@ -23,17 +22,13 @@ func limits() entity.Limits {
 	return l
 }
 
-// watchPause is the pause after a final failure of the watcher.
 const watchPause = time.Minute
 
-// Workflow is the one notifier of a namespace. It lives for ever, as a chain of runs. No run
-// waits for it: runs end without it. Each receiver has its own queue, so a dead receiver delays
-// no other.
+// Workflow is the one notifier of a namespace. No run waits for it. Each receiver has its own queue, so a dead
+// receiver delays no other.
 //
-// The control plane starts it. A notifier that follows a terminated one delivers the waiting
-// notifications and reports the events in between. If the former history is gone, those
-// notifications are lost and its view reports the loss. A cancellation has no effect. Workflow
-// fails only on a bug.
+// After a termination the next notifier delivers the waiting notifications and reports the events in between. If the
+// former history is gone, its view reports the loss. A cancellation has no effect.
 func Workflow(ctx workflow.Context, in contract.NotificationsInput) error {
 	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.NotificationsWorkflowID, Audit: in.Audit, Continued: in.Continued, Passed: in.Inherited.Passed})}
 	r.ctx = r.loop.Context()
@@ -62,15 +57,12 @@ type run struct {
 	queue *notify.Queue
 	// inherited is the origin of the queue, and the fault if it could not be read.
 	inherited contract.Inherited
-	// watched is the input of the next watcher; watching is the running one.
-	watched  contract.WatchEventsInput
-	watching workflow.Future
-	stop     workflow.CancelFunc
-	retryAt  time.Time
-	// sent holds the deliveries in progress, in the order of their start.
-	sent []sent
-	// closing means that no watcher and no delivery is started.
-	closing bool
+	watched   contract.WatchEventsInput
+	watching  workflow.Future
+	stop      workflow.CancelFunc
+	retryAt   time.Time
+	sent      []sent
+	closing   bool
 }
 
 type sent struct {
@@ -78,20 +70,19 @@ type sent struct {
 	future   workflow.Future
 }
 
-// restore adopts the state of a run that continued as new or was terminated.
 func (r *run) restore(in contract.NotificationsInput) {
 	r.inherited = in.Inherited
 	r.inherited.Passed = nil
 	if left := in.Inherited.Data; len(left) > 0 {
 		if err := json.Unmarshal(left, &in); err != nil {
-			r.inherited.Fault = "what the one before left cannot be read: " + err.Error()
+			r.inherited.Fault = "the queue of the previous notifier cannot be read: " + err.Error()
 		}
 	}
 	r.inherited.Data = nil
 	r.queue, r.watched = notify.Restore(in.Queue), in.Watch
 }
 
-// durable answers [contract.QueryDurable], even after this run has ended.
+// durable also answers after this run has ended.
 func (r *run) durable() (contract.DurableResult, error) {
 	data, err := json.Marshal(contract.NotificationsInput{Watch: r.watched, Queue: r.queue.State()})
 	return contract.DurableResult{Data: data, Passed: r.loop.Passed()}, err
@@ -110,22 +101,21 @@ func (r *run) listen() error {
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryNotifications, r.view,
 			workflow.QueryHandlerOptions{Description: "The receivers, and the notifications that wait and that ended last."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryDurable, r.durable,
-			workflow.QueryHandlerOptions{Description: "What the next notifier takes over; also of a run that was ended."}),
+			workflow.QueryHandlerOptions{Description: "State for the next notifier, also of an ended run."}),
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateTestNotification, r.test,
 			workflow.UpdateHandlerOptions{Description: "Sends a test to a receiver."}))
 }
 
-// test queues a test. The query returns its result.
 func (r *run) test(ctx workflow.Context, in contract.TestNotificationInput) (contract.TestNotificationResult, error) {
 	if !r.knows(in.Receiver) {
-		return contract.TestNotificationResult{}, temporal.NewNonRetryableApplicationError("there is no receiver "+in.Receiver+": see `roundsman receivers` (a control plane that has just started tells of new ones within seconds)", "NoReceiver", nil)
+		return contract.TestNotificationResult{}, temporal.NewNonRetryableApplicationError("there is no receiver "+in.Receiver+": see `roundsman receivers` (a new control plane adds its receivers within seconds)", "NoReceiver", nil)
 	}
 	now := workflow.Now(ctx)
 	notice := contract.Notice{To: []string{in.Receiver}, Notification: contract.Notification{
 		Version: 1, ID: "test/" + in.Receiver + "/" + now.UTC().Format(time.RFC3339Nano), Event: contract.NotifyTest, At: now,
 	}}
 	if in.By != "" {
-		notice.Detail = "asked for by " + in.By
+		notice.Detail = "requested by " + in.By
 	}
 	r.queue.Add(now, notice)
 	r.loop.Touch()
@@ -141,7 +131,6 @@ func (r *run) knows(name string) bool {
 	return false
 }
 
-// watch keeps the watcher running, or stops it before the run ends.
 func (r *run) watch() {
 	switch {
 	case r.watching != nil && r.closing:

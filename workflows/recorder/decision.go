@@ -37,9 +37,8 @@ func (r *Recorder) key(action, code, object string) string {
 	return action + " " + code + " " + cmp.Or(r.base.Object, object)
 }
 
-// Decided adds a decision to those of its code. The entry of a run is about the
-// run and names the first objects in its detail; a workflow that serves all has an
-// entry for each object, as long as those are few.
+// Decided adds a decision to those of its code. The entry of a run names the first objects in its detail. A workflow
+// that serves all has an entry for each object while they are few.
 func (r *Recorder) Decided(d Decision) {
 	now := workflow.Now(r.ctx)
 	r.fresh = true
@@ -86,8 +85,7 @@ func (r *Recorder) aggregateOf(d Decision) *contract.AuditEntry {
 	return same
 }
 
-// maxDetail is the length from which on details are not extended any more; the
-// count continues.
+// maxDetail is the length from which details are not extended; the count continues.
 const maxDetail = 300
 
 func extended(text, more string) string {
@@ -105,8 +103,7 @@ func extended(text, more string) string {
 	return text + "; " + more
 }
 
-// flushAggregates makes entries of the aggregates. If one repeats, the next ones
-// are aggregated for longer.
+// If an aggregate repeats, the next ones are aggregated for longer.
 func (r *Recorder) flushAggregates() {
 	reported := map[string]bool{}
 	repeats := false

@@ -13,19 +13,15 @@ import (
 )
 
 const (
-	// RunPace is how long the decisions of a run are aggregated before they are
-	// recorded: a run that ends within that records once.
+	// RunPace is the aggregation time for a run's decisions: a shorter run records once.
 	RunPace = 5 * time.Minute
 	// EntityPace is the same of a workflow that serves all.
 	EntityPace = 10 * time.Second
-	// longestPace bounds the pace of decisions that happen again and again: it
-	// doubles each time, so that a worker that is refused every second does not
-	// fill the log.
+	// longestPace bounds the pace, which doubles for repeated decisions: a worker refused every second must not fill the log.
 	longestPace = time.Hour
 	// perRecord is how many entries one activity takes, 2 KiB each at most.
 	perRecord = 200
-	// maxTravel bounds the unrecorded entries that a workflow carries when it continues as new:
-	// 2 KiB each at most, with the aggregates an eighth of the limit of a payload.
+	// maxTravel bounds the carried entries: 2 KiB each, with the aggregates an eighth of the limit of a payload.
 	maxTravel = 40
 )
 
@@ -33,36 +29,28 @@ const (
 type Recorder struct {
 	ctx workflow.Context
 	// base has the common fields of all entries: the job type, and the run if the workflow is one.
-	base contract.AuditEntry
-	pace time.Duration
-	// pending are the entries to send, in the order of noting.
+	base    contract.AuditEntry
+	pace    time.Duration
 	pending []pending
 	// received counts the signals of each name, to find one again in the history.
 	received   map[string]int
 	aggregates []contract.AuditEntry
 	flushAt    time.Time
-	// wait is how long decisions are aggregated now, reported has the keys of
-	// those that were recorded last.
-	wait     time.Duration
-	reported map[string]bool
-	count    int
-	// sending takes the first sent entries to the log.
-	sending workflow.Future
-	sent    int
-	// fresh: something was noted since Flush, perhaps by an update's handler while
-	// the workflow waits.
+	wait       time.Duration
+	reported   map[string]bool
+	count      int
+	sending    workflow.Future
+	sent       int
+	// fresh: there are notes since Flush, perhaps by an update's handler during a wait.
 	fresh bool
 }
 
-// pending is an entry and the message that it comes from.
 type pending struct {
 	contract.AuditEntry
 	sender
 }
 
-// sender is the message that an entry comes from: the number of a signal, the id
-// of an update, a cancellation or a reset; or where it is found, if the run before
-// worked that out.
+// sender is the message that caused an entry, or its place in the history if an earlier run computed it.
 type sender struct {
 	signal, update  string
 	number          int
@@ -70,8 +58,7 @@ type sender struct {
 	found           *contract.AuditOrigin
 }
 
-// New returns a recorder whose entries share base. ctx must outlive a
-// cancellation of the workflow.
+// New returns a recorder whose entries share base. ctx must outlive a cancellation of the workflow.
 func New(ctx workflow.Context, pace time.Duration, base contract.AuditEntry) *Recorder {
 	return &Recorder{ctx: ctx, pace: pace, wait: pace, base: base, received: map[string]int{}}
 }
@@ -82,8 +69,7 @@ func (r *Recorder) Object() string { return r.base.Object }
 // SetJobType sets the job type of later entries.
 func (r *Recorder) SetJobType(name string) { r.base.JobType = name }
 
-// Signaled notes an operator's signal. It must be called for every signal of that name, in the
-// order of receipt.
+// Signaled notes an operator's signal. It must be called for every signal of that name, in the order of receipt.
 func (r *Recorder) Signaled(name string, entry contract.AuditEntry) {
 	r.received[name]++
 	r.operator(entry, sender{signal: name, number: r.received[name]})
@@ -105,8 +91,7 @@ func (r *Recorder) operator(entry contract.AuditEntry, by sender) {
 	r.add(entry, by)
 }
 
-// Add notes an entry that comes from no message. An entry with an id is recorded
-// once.
+// Add notes an entry without a message. An entry with an id is recorded once.
 func (r *Recorder) Add(entry contract.AuditEntry) { r.add(entry, sender{}) }
 
 func (r *Recorder) add(entry contract.AuditEntry, by sender) {
@@ -144,8 +129,7 @@ func (r *Recorder) entries(n int) []contract.AuditEntry {
 	return list
 }
 
-// origins locates the messages of the first entries in this run's history. All signals so far
-// have been received, so a signal is located by the number of later ones.
+// origins locates the messages of the first n entries. A signal is located by the number of later ones.
 func (r *Recorder) origins(n int) []contract.AuditOrigin {
 	var list []contract.AuditOrigin
 	info := workflow.GetInfo(r.ctx)
@@ -179,18 +163,15 @@ func (r *Recorder) Wake() time.Time {
 	return r.flushAt
 }
 
-// Ready reports whether there is something to do: entries were delivered, or were
-// not, or there are new ones.
+// Ready reports whether there are deliveries, failed deliveries or new entries.
 func (r *Recorder) Ready() bool { return r.fresh || r.delivered() }
 
 func (r *Recorder) delivered() bool { return r.sending != nil && r.sending.IsReady() }
 
-// Idle reports whether nothing is to be sent but decisions that may wait. Runs
-// continue as new only then.
+// Idle reports whether only decisions that may wait are unsent. Runs continue as new only then.
 func (r *Recorder) Idle() bool { return r.sending == nil && len(r.pending) == 0 }
 
-// Collect takes in the results of sending. It drops only entries that the server refuses for
-// good; the workflow continues without them.
+// Collect drops only entries that the server refuses for good.
 func (r *Recorder) Collect() {
 	if !r.delivered() {
 		return
@@ -208,8 +189,7 @@ func (r *Recorder) Hurry() {
 	}
 }
 
-// Settle waits until everything is recorded. A workflow that has ended cannot
-// record any more.
+// Settle waits until everything is recorded.
 func (r *Recorder) Settle() error {
 	for r.Hurry(); !r.Idle() || len(r.aggregates) > 0; r.Collect() {
 		r.Flush()
@@ -220,9 +200,7 @@ func (r *Recorder) Settle() error {
 	return nil
 }
 
-// State is the state for the next run: at most maxTravel entries and maxAggregates. Above that
-// it drops decisions before operators' entries, the oldest first. A workflow that waits until
-// it is Idle loses none.
+// State returns at most maxTravel entries and maxAggregates. It drops decisions before operators' entries, the oldest first.
 func (r *Recorder) State() *contract.AuditTrailState {
 	if r.count == 0 && len(r.aggregates) == 0 {
 		return nil

@@ -20,8 +20,7 @@ func Listed(names []string) string {
 	return text
 }
 
-// Changes lists the settings that differ between two values of one type, as they
-// were and as they are.
+// Changes lists the differing settings of two values of one type.
 func Changes(before, after any) (was, is string) {
 	old, current := settingsOf(before), settingsOf(after)
 	both := maps.Clone(old)
@@ -42,8 +41,7 @@ func setting(key, value string) string {
 	return fmt.Sprintf("%s: %s", key, strings.Trim(value, `"`))
 }
 
-// settingsOf are the settings of a policy, or of anything that is an object, by
-// name. A value that is no object has none.
+// settingsOf returns nothing for a value that is no object.
 func settingsOf(value any) map[string]json.RawMessage {
 	settings := map[string]json.RawMessage{}
 	if encoded, err := json.Marshal(value); err != nil || json.Unmarshal(encoded, &settings) != nil {

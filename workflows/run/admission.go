@@ -12,45 +12,36 @@ import (
 )
 
 const (
-	// repeatFirst is the wait for an answer before the request is repeated: it may have been
-	// lost with a terminated admission.
+	// repeatFirst is the wait for an answer before a repeat: a terminated admission may have lost the request.
 	repeatFirst = time.Minute
-	// repeatMost is the longest pause between repeats: a new admission requests an assertion
-	// anyway.
+	// repeatMost is the longest pause between repeats: a new admission requests an assertion anyway.
 	repeatMost = 6 * time.Hour
 )
 
-// ClaimsPrefix is the prefix of the ids of claims. The link does not store their keys; the group
-// does.
+// ClaimsPrefix is the prefix of the ids of claims, whose keys the group stores.
 const ClaimsPrefix = "claims"
 
 // ChunkPrefix is the prefix of the ids of claims of a part of a group, and of the group's backlog.
 const ChunkPrefix = "backlog"
 
-// Link is a run's connection to admission. It sends as few signals as possible, one after the
-// other to keep their order. It repeats them while there is no answer, and starts admission if
-// it is missing. A run without requests sends nothing.
+// Link is a run's connection to admission. It sends as few signals as possible, one after the other to keep their
+// order, and repeats them until an answer. A run without requests sends nothing.
 type Link struct {
-	ctx  workflow.Context
-	base contract.AdmissionRequest
-	// next is the content of the next signal; dirty means that it is not empty.
-	next  contract.AdmissionRequest
-	dirty bool
-	// waiting are the items without an answer, held the granted ones.
+	ctx     workflow.Context
+	base    contract.AdmissionRequest
+	next    contract.AdmissionRequest
+	dirty   bool
 	waiting register[contract.AdmissionItem]
 	held    register[contract.AdmissionHeld]
-	// transit delivers one request after the other.
 	transit transit
 	// calls means that the run may call admission; atOnce, that the next request is a call.
 	calls, atOnce bool
 	repeat        backoff
 	lost          []contract.AdmissionEndings
 	released      []string
-	// results are the last ones released with their keys.
-	results []contract.KeyResult
-	recent  []contract.AdmissionEndings
-	// open is the time of the report in next that later ends of tasks may join; zero without
-	// one.
+	results       []contract.KeyResult
+	recent        []contract.AdmissionEndings
+	// open is the time of the report in next that later ends of tasks may join.
 	open time.Time
 	// used means that the run has requested something, which it must release.
 	used bool
@@ -91,8 +82,7 @@ func (l *Link) Release(id string) {
 	l.dirty = true
 }
 
-// ReleaseKey releases an item and stores its task's result for others with its key. Both are in
-// one message, so that no other task repeats the work in between.
+// ReleaseKey releases an item and stores its task's result, in one message, so that no other task repeats the work in between.
 func (l *Link) ReleaseKey(id string, result contract.KeyResult) {
 	l.Release(id)
 	result.ID = id
@@ -128,8 +118,7 @@ func (l *Link) Forget(id string) {
 	l.held.remove(id)
 }
 
-// SetGrace raises the time for which the run's items stay taken after its end: the longest
-// heartbeat timeout of any of its attempts.
+// SetGrace raises the time for which items stay taken after the run's end: the longest heartbeat timeout of its attempts.
 func (l *Link) SetGrace(timeout jobtype.Duration) {
 	if timeout > l.base.Grace {
 		l.base.Grace = timeout
@@ -143,7 +132,6 @@ func (l *Link) SetBudget(budget *contract.RetryBudget, reports bool) {
 	l.used = l.used || reports
 }
 
-// granted moves an item from waiting to held; false if it was not waiting.
 func (l *Link) granted(grant contract.AdmissionGrant) bool {
 	item, waited := l.waiting.get(grant.ID)
 	if !waited {
@@ -155,7 +143,6 @@ func (l *Link) granted(grant contract.AdmissionGrant) bool {
 	return true
 }
 
-// renewed sets new fences of a held item; false if it is not held.
 func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 	held, known := l.held.get(grant.ID)
 	if !known || grant.Fence <= held.Fence {
@@ -166,12 +153,10 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 	return true
 }
 
-// Keys returns the keys of a claim that is held, by its id; nil for all else. Later claims of a run add to the keys of
-// the first.
+// Keys returns the keys of a held claim by its id. Later claims of a run add to the keys of the first.
 type Keys func(id string) []byte
 
-// reassert sends everything to an admission that has lost it. keys returns what names the keys of the
-// claims; it may be nil.
+// reassert sends everything to an admission that has lost it.
 func (l *Link) reassert(keys func() Keys) {
 	endings := once(l.recent, l.lost, l.transit.sent.Endings, l.next.Endings)
 	l.open = time.Time{}
@@ -191,7 +176,6 @@ func (l *Link) reassert(keys func() Keys) {
 
 func (l *Link) repeats() bool { return l.waiting.len()+len(l.lost)+len(l.released) > 0 }
 
-// wake returns the time of the next repeat; zero for none.
 func (l *Link) wake() time.Time {
 	if !l.repeats() || !l.transit.idle() {
 		return time.Time{}
@@ -213,7 +197,6 @@ func (l *Link) sendAgain() {
 	l.next.Release, l.released = append(l.released, l.next.Release...), nil
 }
 
-// flush sends the next request, unless one is in transit.
 func (l *Link) flush() {
 	if !l.dirty || !l.transit.idle() {
 		return
@@ -231,12 +214,9 @@ func (l *Link) flush() {
 	l.atOnce = false
 }
 
-// maxResultBytes bounds the results of one message, and the results repeated to a new admission,
-// which may not have read them.
+// maxResultBytes bounds the results of one message, and those repeated to a new admission.
 const maxResultBytes = 128 << 10
 
-// postpone moves results beyond the bound, and the items released with them, to the next
-// message.
 func (l *Link) postpone() {
 	size := 0
 	at := slices.IndexFunc(l.transit.sent.Results, func(result contract.KeyResult) bool {
@@ -264,7 +244,6 @@ func (l *Link) postpone() {
 	}
 }
 
-// newest drops the oldest results beyond the bound.
 func newest(results []contract.KeyResult) []contract.KeyResult {
 	size, first := 0, len(results)
 	for ; first > 0 && size <= maxResultBytes; first-- {
@@ -273,7 +252,6 @@ func newest(results []contract.KeyResult) []contract.KeyResult {
 	return results[first:]
 }
 
-// collect handles the end of a delivery.
 func (l *Link) collect() {
 	if lost := l.transit.collect(l.recent); lost {
 		l.lost = append(l.lost, l.transit.sent.Endings...)
@@ -292,8 +270,7 @@ func (l *Link) settle() error {
 	return nil
 }
 
-// close releases everything and sends the last endings. It waits for the delivery, because an
-// ended workflow cannot send.
+// close waits for the delivery of the last endings, because an ended workflow cannot send.
 func (l *Link) close(last ...contract.AdmissionEndings) error {
 	if !l.used {
 		return nil

@@ -23,8 +23,7 @@ const (
 	FencesOfRun = 1 << 20
 
 	fencesPrefix = "fences"
-	// maxRenewal bounds the wait of a reset workflow for admission's answer. After it, the
-	// workflow continues with the grants it remembers.
+	// maxRenewal bounds the wait of a reset workflow. After it, the workflow continues with the grants it remembers.
 	maxRenewal = time.Minute
 )
 
@@ -59,7 +58,6 @@ func (r *Runner) moreFences() {
 // AnswerKind is the kind of an [Answer].
 type AnswerKind uint8
 
-// The kinds of answer.
 const (
 	// Granted grants the item.
 	Granted AnswerKind = iota + 1
@@ -104,7 +102,6 @@ func (a Answer) Event(item int) engine.Event {
 	return nil
 }
 
-// itemReason returns the error of the item. For a held-back item it begins with the code.
 func (a Answer) itemReason() string {
 	if a.Code == contract.HoldRetryBudget || a.Code == contract.HoldMarkedDone {
 		return a.Code + ": " + a.Reason
@@ -115,16 +112,12 @@ func (a Answer) itemReason() string {
 // MoreFences reports whether the answer has fences for the run as a whole.
 func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix) }
 
-// WasReset reports once that an operator has reset the workflow. It empties the inbox and sends
-// all held and requested items again. keys returns the keys of the claims; it is called only if
-// they are sent.
+// WasReset reports once that an operator has reset the workflow. It empties the inbox and sends all held and
+// requested items again.
 //
-// A reset keeps the first run of the chain, so admission keeps the holder. But the workflow has
-// lost all changes since the point of reset, and the server delivers that time's answers again.
-// Such a grant may have been released since, and belong to another holder. Admission answers
-// such a resource as lost, and grants all others again with new fences. The run waits for these
-// answers. An earlier start could run next to another holder, with fences that it used and
-// forgot.
+// A reset keeps the first run of the chain, so admission keeps the holder. But the server delivers that time's
+// answers again, and such a grant may belong to another holder now. Admission answers such a resource as lost, and
+// grants all others again with new fences. The run waits for these answers: an earlier start could run next to another holder.
 func (r *Runner) WasReset(keys func() Keys) bool {
 	l := r.Admission
 	// A run that must assert its holdings must first detect the reset.
@@ -135,7 +128,7 @@ func (r *Runner) WasReset(keys func() Keys) bool {
 	l.transit.answers = nil
 	for r.inbox.admission.ReceiveAsync(&contract.AdmissionAnswer{}) {
 	}
-	workflow.GetLogger(r.ctx).Warn("The workflow was reset; it sends again what it holds.")
+	workflow.GetLogger(r.ctx).Warn("The workflow was reset; it sends its holdings again.")
 	l.reassert(keys)
 	l.next.Reset = true
 	if l.held.len() == 0 {
@@ -156,8 +149,7 @@ func (r *Runner) renewalReady() bool {
 	return r.inbox.admission.Len() > 0 || r.Admission.transit.ready()
 }
 
-// Answers returns the answers of admission. keys returns the keys of the claims; it is called
-// only for an admission that has lost them.
+// Answers returns the answers of admission. It calls keys only for an admission that has lost them.
 func (r *Runner) Answers(keys func() Keys) []Answer {
 	l := r.Admission
 	l.collect()
@@ -222,8 +214,7 @@ func (r *Runner) taken(kind AnswerKind, refusal contract.AdmissionRefusal) Answe
 	return Answer{Kind: kind, ID: refusal.ID, Name: name, Ask: ask, Code: refusal.Code, Reason: refusal.String()}
 }
 
-// noteRefusal records a final refusal of admission. A skipped run itself records the refusal of
-// its turn.
+// A skipped run itself records the refusal of its turn.
 func (r *Runner) noteRefusal(refusal contract.AdmissionRefusal) {
 	if name, ask := askOf(refusal.ID); ask > 0 || strings.HasPrefix(refusal.ID, ClaimsPrefix) {
 		r.Audit.Decided(recorder.Decision{
@@ -232,9 +223,8 @@ func (r *Runner) noteRefusal(refusal contract.AdmissionRefusal) {
 	}
 }
 
-// noticeReset reports whether the run id differs from the one at the last check, or at the
-// beginning. It compares run IDs through a side effect, which replays the value recorded before
-// the reset. A workflow without requests skips this cost.
+// noticeReset compares run IDs through a side effect, which replays the value recorded before the reset. A workflow
+// without requests skips this cost.
 func (l *Link) noticeReset() bool {
 	if !l.used {
 		return false

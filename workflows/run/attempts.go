@@ -17,17 +17,14 @@ type attempt struct {
 	// activity is the id of its activity, child that of its child workflow; the other is empty.
 	activity, child string
 	noop            bool
-	// recovery is the recovery of a child, which may end it after the loss of a worker.
-	recovery jobtype.Recovery
-	worker   string
-	future   workflow.Future
-	// adoption is set until the activity of an adoption has started.
-	adoption *adoption
-	cancel   workflow.CancelFunc // nil for an attempt that ends by itself at once
+	recovery        jobtype.Recovery
+	worker          string
+	future          workflow.Future
+	adoption        *adoption
+	cancel          workflow.CancelFunc // nil for an attempt that ends by itself at once
 }
 
-// Execute starts an attempt of an item on the engine's chosen worker, or on the shared queue. in
-// has the handler and the data of the attempt; the item's name is in.Job.ID.
+// Execute starts an attempt on the engine's chosen worker, or on the shared queue. in.Job.ID is the item's name.
 func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy jobtype.Policy) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	in.Job.Attempt, in.Job.Fence, in.Job.Checkpoint = d.Attempt, d.Fence, d.Checkpoint
@@ -46,8 +43,8 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 	r.execute(ctx, d, call, cancel)
 }
 
-// Given reports whether the engine's chosen process was sent a job before, and records that it
-// is now. All processes of a shared queue count as one, because the next reader is unknown.
+// Given reports whether the engine's chosen process was sent a job before, and records that it is now. All processes
+// of a shared queue count as one.
 func (r *Runner) Given(d engine.Decision) bool {
 	process := d.Worker + "/" + d.Instance
 	if d.Shared {
@@ -68,8 +65,7 @@ func (r *Runner) execute(ctx workflow.Context, d engine.Decision, call executeCa
 	})
 }
 
-// Adopt starts another activity for an attempt whose first activity has timed out on the server.
-// The worker may still run the attempt.
+// Adopt starts another activity for an attempt that timed out on the server. The worker may still run it.
 func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	call := executeCall{
@@ -91,7 +87,6 @@ func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 	})
 }
 
-// collectAdoptions starts the activities of adoptions whose answer has come.
 func (r *Runner) collectAdoptions() {
 	for i := range r.attempts {
 		a := &r.attempts[i]
@@ -106,8 +101,7 @@ func (r *Runner) collectAdoptions() {
 	}
 }
 
-// adoption is an adoption before its activity, which reads from the control plane how long to wait for the
-// process.
+// adoption is an adoption before its activity: the control plane first returns the wait for the process.
 type adoption struct {
 	ctx  workflow.Context
 	call executeCall
@@ -121,8 +115,7 @@ func (r *Runner) Noop(d engine.Decision, name string) {
 	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, noop: true, future: callNoop(r.noop, name, d.Attempt)})
 }
 
-// ExecuteDAG starts an attempt that is a DAG, as a child workflow. All attempts of the item have
-// the same workflow id.
+// ExecuteDAG starts a DAG as a child workflow. All attempts of the item have the same workflow id.
 func (r *Runner) ExecuteDAG(d engine.Decision, name, summary string, in contract.DAGInput, graph []byte) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	in.DeclaredAt = r.Admission.base.DeclaredAt
@@ -135,8 +128,7 @@ func (r *Runner) ChildID(name string) string {
 	return contract.SubDAGWorkflowID(workflow.GetInfo(r.ctx).WorkflowExecution.ID, name)
 }
 
-// RepeatCancel repeats the cancellation of an item's DAG. A cancel request works only once, but
-// a signal can be repeated.
+// RepeatCancel cancels by a signal: a cancel request works only once.
 func (r *Runner) RepeatCancel(name, reason string) {
 	callCancelDAG(r.ctx, r.ChildID(name), contract.CancelRunInput{Reason: reason})
 }
@@ -146,7 +138,6 @@ func (r *Runner) GrantLane(name string, in contract.LaneGrant) {
 	callGrantLane(r.ctx, r.ChildID(name), in)
 }
 
-// find returns the index of an attempt; -1 if it does not run.
 func (r *Runner) find(d engine.Decision) int {
 	for i := range r.attempts {
 		if r.attempts[i].item == d.Item && r.attempts[i].n == d.Attempt {
@@ -169,8 +160,7 @@ func (r *Runner) forgetAttempt(d engine.Decision) {
 	}
 }
 
-// abandonAttempt ends an attempt in its worker's place. Its activity then reports the end to the
-// run, so there is nothing to await. If this fails, the heartbeat timeout does the same later.
+// abandonAttempt ends an attempt in its worker's place. If this fails, the heartbeat timeout does the same later.
 func (r *Runner) abandonAttempt(d engine.Decision) {
 	i := r.find(d)
 	if i < 0 {
@@ -182,10 +172,8 @@ func (r *Runner) abandonAttempt(d engine.Decision) {
 	})
 }
 
-// Endings returns the ends of attempts: first the reports of workers, then the outcomes that
-// they delivered themselves, then the endings that the server made in their place. One workflow
-// task may have a delivered outcome and a failed adoption of the same attempt: the outcome
-// counts. item returns the number of the item of that name.
+// Endings returns the ends of attempts: first the workers' reports, then outcomes that they delivered themselves,
+// then the server's endings. A delivered outcome counts before a failed adoption of the same attempt.
 func (r *Runner) Endings(item func(name string) (int, bool)) []engine.Event {
 	var reported, unreported []engine.Event
 	running := r.attempts[:0]

@@ -6,8 +6,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 
-// Backlog is a queue of commands. It returns as many as fit into the current workflow task, but
-// at least one. The zero value is empty.
+// Backlog is a queue of commands that returns as many as fit into the current workflow task, at least one.
 type Backlog[C any] struct {
 	waiting []sized[C]
 	bytes   int
@@ -19,8 +18,7 @@ type sized[C any] struct {
 	size    int
 }
 
-// Admit takes a command of that size into the current workflow task, or queues it with all later
-// ones.
+// Admit takes a command into the current workflow task, or queues it with all later ones.
 func (b *Backlog[C]) Admit(ctx workflow.Context, command C, size int) bool {
 	if len(b.waiting) > 0 || !b.tasks.Fits(ctx, size) {
 		b.waiting = append(b.waiting, sized[C]{command, size})

@@ -2,8 +2,7 @@ package run
 
 import "time"
 
-// backoff spaces repeats of messages that may be lost: each pause is twice the previous one, so
-// that a run that waits for weeks does not fill its history.
+// backoff doubles each pause between repeats, so that a run that waits for weeks does not fill its history.
 type backoff struct {
 	first, most, pause time.Duration
 	// at is the time of the next repeat; zero for none.
@@ -15,7 +14,6 @@ func (b *backoff) next(now time.Time) {
 	b.at = now.Add(b.pause)
 }
 
-// restart plans a repeat after the shortest pause.
 func (b *backoff) restart(now time.Time) {
 	b.pause = 0
 	b.next(now)

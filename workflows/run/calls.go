@@ -15,22 +15,17 @@ import (
 
 // Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in docs/workers.md.
 const (
-	// adoptTimeout is [engine.TakeTimeout] for an adoption after an outage of the server, when
-	// workers come back one after the other, and for a worker that beats or has a gateway.
+	// adoptTimeout is [engine.TakeTimeout] after an outage of the server, when workers come back one after the other.
 	adoptTimeout = 4 * time.Second
-	// adoptGone is the same for a silent worker while the server was there: a live one waits at its
-	// queue, and takes the adoption in milliseconds.
+	// adoptGone applies when the server was there: a live worker takes the adoption in milliseconds.
 	adoptGone = 250 * time.Millisecond
-	// outageMargin is the longest time after an outage in which attempts still time out because of
-	// it, beyond their heartbeat timeout.
+	// outageMargin is the longest time after an outage in which its timeouts still arrive, beyond the heartbeat timeout.
 	outageMargin = 10 * time.Second
 	// probeTimeout bounds a probe: three heartbeat intervals of up to 60 s would be too long.
 	probeTimeout = 20 * time.Second
-	// stopMargin is the server's extra time beyond a handler's timeout, so that the worker's own
-	// report arrives first: the 12 s that a worker gives a canceled handler, and time to report.
+	// stopMargin lets the worker's own report arrive first: 12 s for a canceled handler, and time to report.
 	stopMargin = 15 * time.Second
-	// noopTimeout bounds one attempt of an activity that does nothing, and so the time until a
-	// killed control plane is detected.
+	// noopTimeout bounds the time until a killed control plane is detected.
 	noopTimeout = 10 * time.Second
 )
 
@@ -61,7 +56,6 @@ func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflo
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)
 }
 
-// callServerAway requests the view of the control plane on a silent attempt.
 func callServerAway(ctx workflow.Context, in contract.ServerAwayInput) workflow.Future {
 	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("was the server away?"))
 	return workflow.ExecuteLocalActivity(ctx, contract.ServerAwayActivity, in)
@@ -104,7 +98,6 @@ func noopContext(ctx workflow.Context) workflow.Context {
 	})
 }
 
-// callNoop starts an attempt that does nothing. ctx is a noopContext.
 func callNoop(ctx workflow.Context, name string, n int) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	options.ActivityID = contract.AttemptID(name, n)
@@ -114,8 +107,7 @@ func callNoop(ctx workflow.Context, name string, n int) workflow.Future {
 func callDAG(ctx workflow.Context, id, summary string, in contract.DAGInput, graph []byte) workflow.Future {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: id, TaskQueue: contract.ControlQueue,
-		// The child ends in order, with its own running tasks, when it is canceled or its parent
-		// is gone.
+		// The child ends in order, with its own running tasks.
 		WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         summary,
@@ -139,8 +131,7 @@ func callClosePages(ctx workflow.Context, in contract.ClosePagesInput) {
 	workflow.ExecuteActivity(ctx, contract.ClosePagesActivity, in)
 }
 
-// callCancelDAG signals a run to end. A run that has ended, or has not begun, needs no signal:
-// its cancellation was requested before.
+// A run that has ended, or has not begun, needs no signal: its cancellation was requested before.
 func callCancelDAG(ctx workflow.Context, id string, in contract.CancelRunInput) {
 	workflow.SignalExternalWorkflow(ctx, id, "", contract.SignalCancelRun, in)
 }

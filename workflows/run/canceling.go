@@ -14,8 +14,8 @@ import (
 // ErrNotBegun answers an update before the run has its state.
 var ErrNotBegun = temporal.NewApplicationError("the run has not begun, or is being continued; try again in a moment", contract.RunNotBegunError)
 
-// Listen registers the updates that every kind of run takes. Call it before the first wait. Update handlers never
-// wait, so none is unfinished when the run ends or continues as new.
+// Listen registers the updates of every kind of run. Call it before the first wait. Update handlers never wait, so
+// none is unfinished when the run ends or continues as new.
 func (l *Loop) Listen() error {
 	return workflow.SetUpdateHandlerWithOptions(l.ctx, contract.UpdateCancelItem, l.cancelItem, workflow.UpdateHandlerOptions{
 		Description: "Cancels one job or task; with force, ends a job at once.",
@@ -26,7 +26,6 @@ func (l *Loop) Listen() error {
 	})
 }
 
-// checkCancel returns the request for the core, and the state of its item; an error if the core refuses it.
 func (l *Loop) checkCancel(in contract.CancelItemInput) (request source.CancelItem, state string, err error) {
 	if l.core == nil {
 		return request, "", ErrNotBegun

@@ -9,11 +9,7 @@
 //		for _, event := range runner.Endings(item) { step(event) }  // and the other collect methods
 //	}
 //
-// The Runner holds attempts, probes, timers, the audit recorder and the subscription to the
-// fleet. [Link] has the requests to admission, [Backlog] the commands beyond one workflow task.
-// It has no rules about items.
-//
-// All code runs in one coroutine, on a context that a cancellation of the workflow does not
-// reach: wait until anything is ready, step the core, carry out its decisions. A Selector would
-// cost twice as much per event.
+// The Runner holds attempts, probes, timers, the audit recorder and the subscription to the fleet. It has no rules
+// about items. All code runs in one coroutine, on a context that a cancellation of the workflow does not reach. A
+// Selector would cost twice as much per event.
 package run

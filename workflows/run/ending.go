@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// EndingOf converts a worker's report of an attempt. The result of a success is computed only if
-// other items see it.
+// EndingOf computes the result of a success only if other items see it.
 func EndingOf(state contract.ExecuteState, withResult bool) engine.Ending {
 	end := engine.Ending{
 		Failure: state.Failure, Message: state.Message, Checkpoint: state.Checkpoint, Done: state.Done,
@@ -39,8 +38,7 @@ func loadOf(state contract.ExecuteState) engine.LoadReport {
 	}
 }
 
-// resultOf returns the part of a result that other items see: its data, and the handler's
-// summary as summary unless that is the line with the data.
+// resultOf returns the result for other items: its data, and the handler's summary unless that is the line with the data.
 func resultOf(result jobtype.Result) json.RawMessage {
 	fields, printed := contract.ResultData(result)
 	if _, own := fields["summary"]; result.Summary != "" && !own && !printed {
@@ -54,8 +52,7 @@ func resultOf(result jobtype.Result) json.RawMessage {
 	return data
 }
 
-// EndingOfError converts an activity's error. worker is the worker that was sent the attempt;
-// empty for a shared queue.
+// EndingOfError converts an activity's error. worker is empty for a shared queue.
 func EndingOfError(err error, worker string) engine.Ending {
 	ending := engine.Ending{Failure: contract.FailureFailed, Message: err.Error(), Worker: worker}
 	var timeout *temporal.TimeoutError
@@ -136,8 +133,7 @@ func readApplicationError(application *temporal.ApplicationError, ending *engine
 	}
 }
 
-// endingOfDAG describes the end of a DAG's child workflow. The SDK's messages are about its own
-// concepts.
+// The SDK's messages are about its own concepts.
 func endingOfDAG(err error, id string, recovery jobtype.Recovery) engine.Ending {
 	var (
 		canceled    *temporal.CanceledError

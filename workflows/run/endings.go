@@ -33,8 +33,7 @@ func (l *Link) counted(endings contract.AdmissionEndings) contract.AdmissionEndi
 	return endings
 }
 
-// ReportTasks adds the ends of tasks to the next request. The ends in one request are one
-// report, identified by its time.
+// ReportTasks adds the ends of tasks to the next request, as one report identified by its time.
 func (l *Link) ReportTasks(tasks []contract.TaskEnding) {
 	if len(tasks) == 0 {
 		return
@@ -53,8 +52,7 @@ func (l *Link) ReportTasks(tasks []contract.TaskEnding) {
 	l.Report(contract.AdmissionEndings{At: l.open, Tasks: tasks})
 }
 
-// remember stores the last endings sent. An ending that a terminated admission had received but
-// not applied exists nowhere else.
+// An ending that a terminated admission had received but not applied exists nowhere else.
 func (l *Link) remember(endings contract.AdmissionEndings) {
 	l.recent = append(l.recent, endings)
 	failures, keys, from := 0, 0, len(l.recent)
@@ -68,8 +66,7 @@ func (l *Link) remember(endings contract.AdmissionEndings) {
 	l.recent = slices.Clone(l.recent[from:])
 }
 
-// once joins lists of endings without duplicates: a report is identified by its time. The last one counts: what is
-// remembered is shorter than what was to be sent.
+// once joins lists of endings without duplicates. The last one counts: a remembered report is shorter than the unsent one.
 func once(lists ...[]contract.AdmissionEndings) []contract.AdmissionEndings {
 	var all []contract.AdmissionEndings
 	for _, list := range lists {

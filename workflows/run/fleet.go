@@ -11,11 +11,9 @@ import (
 )
 
 const (
-	// renewFirst is the first pause before a repeat of the subscription: a rebuilt registry has
-	// no subscriptions. A repeat is otherwise harmless.
+	// renewFirst is the first pause before a repeat of the subscription: a rebuilt registry has no subscriptions.
 	renewFirst = 5 * time.Minute
-	// renewEmpty is the first pause if the run's view has no ONLINE worker, or is incomplete
-	// because the registry was just rebuilt.
+	// renewEmpty is the first pause if the view has no ONLINE worker, or is incomplete after a rebuild of the registry.
 	renewEmpty = 15 * time.Second
 	// renewMost is the longest pause: a run may wait for months.
 	renewMost = 24 * time.Hour
@@ -29,7 +27,6 @@ type subscription struct {
 	deserted bool
 }
 
-// plan schedules the first repeat of the subscription.
 func (s *subscription) plan(now time.Time) {
 	s.renew.first, s.renew.most = renewFirst, renewMost
 	if s.deserted {
@@ -48,8 +45,7 @@ func (r *Runner) probe(id, instance string) {
 	r.probes = append(r.probes, probe{in, callProbeWorker(r.ctx, in)})
 }
 
-// reportTrouble reports to the registry whether programs start on a worker. An absent registry
-// misses it; the engine repeats a trouble that is not in its view.
+// An absent registry misses the report; the engine repeats a trouble that is not in its view.
 func (r *Runner) reportTrouble(d engine.Decision) {
 	workflow.SignalExternalWorkflow(r.ctx, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, contract.WorkerTroubleInput{
 		Incarnation: contract.Incarnation{ID: d.Worker, Instance: d.Instance}, Code: d.Trouble, Detail: d.Reason,
@@ -66,8 +62,7 @@ func (r *Runner) Watch() {
 // Rewatch schedules a repeat of an earlier run's subscription.
 func (r *Runner) Rewatch() { r.fleet.plan(workflow.Now(r.ctx)) }
 
-// Unwatch stops the repeats of the subscription. The registry drops it after the end of the
-// workflow; views until then are ignored.
+// Unwatch stops the repeats of the subscription. Later views are ignored.
 func (r *Runner) Unwatch() { r.fleet.renew.stop() }
 
 func (r *Runner) subscribe() {
@@ -82,8 +77,7 @@ func (r *Runner) Seen() int64 { return r.fleet.views.Seen }
 // SetSeen sets the number of the newest view that the run has.
 func (r *Runner) SetSeen(seq int64) { r.fleet.views.Seen = seq }
 
-// Fleet returns the received views, in order. It requests a whole view if some are missing. Call
-// [Runner.Viewed] after applying them.
+// Fleet returns the received views in order. Call [Runner.Viewed] after applying them.
 func (r *Runner) Fleet() []engine.WorkersChanged {
 	var list []engine.WorkersChanged
 	for {
@@ -128,8 +122,7 @@ func (r *Runner) Probed() []engine.WorkerProbed {
 	return list
 }
 
-// Rooms returns the reports of workers that refused items and have room again. Call it after
-// Endings, which has the refusals.
+// Rooms returns the reports of workers that have room again. Call it after Endings, which has the refusals.
 func (r *Runner) Rooms() []engine.WorkerHasRoom {
 	var list []engine.WorkerHasRoom
 	for {

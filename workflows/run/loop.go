@@ -132,7 +132,7 @@ func (l *Loop) Run(over func() bool) error {
 	return nil
 }
 
-// wait blocks until there is something to collect. A call within this workflow task ends before any timer.
+// A call within this workflow task ends before any timer.
 func (l *Loop) wait() error {
 	ready := func() bool { return l.Ready() || l.kind.Ready() }
 	if l.kind.InTask() {
@@ -199,8 +199,7 @@ func (l *Loop) decide(d engine.Decision) {
 	}
 }
 
-// collect applies all ready events to the core. Messages come first, because a policy or a cancellation that came
-// with results applies to their consequences.
+// Messages come first: a policy or a cancellation that came with results applies to their consequences.
 func (l *Loop) collect() {
 	tick := l.Collect()
 	l.Observe()
@@ -237,8 +236,7 @@ func (l *Loop) collect() {
 	l.kind.Describe()
 }
 
-// collectCancels applies the cancellations of the run. The parent of a child has recorded the sender of a
-// cancellation of the workflow.
+// The parent of a child has recorded the sender of a cancellation of the workflow.
 func (l *Loop) collectCancels() {
 	if l.NewlyCanceled() {
 		if workflow.GetInfo(l.ctx).ParentWorkflowExecution == nil {
@@ -277,7 +275,6 @@ const notPaused = "running"
 
 func pausedText(note string) string { return strings.TrimSuffix("paused: "+note, ": ") }
 
-// collectLaneReports applies the reports of items' DAGs about their lane.
 func (l *Loop) collectLaneReports() {
 	for {
 		var in contract.LaneReport
@@ -290,7 +287,6 @@ func (l *Loop) collectLaneReports() {
 	}
 }
 
-// collectAnswers applies the answers of admission.
 func (l *Loop) collectAnswers() {
 	if l.WasReset(l.Keys) {
 		l.core.Engine().RenewFences(l.Now())
@@ -304,8 +300,7 @@ func (l *Loop) collectAnswers() {
 	}
 }
 
-// mayContinueAsNew reports whether nothing is in transit that would be lost, and no message is unread. Nothing may
-// be waited for between here and the end of this run.
+// mayContinueAsNew reports whether nothing would be lost. Nothing may be waited for between here and the end of this run.
 func (l *Loop) mayContinueAsNew() bool {
 	return l.core.ShouldContinueAsNew() && l.backlog.Empty() && l.Idle() && l.kind.Idle()
 }

@@ -11,17 +11,15 @@ import (
 )
 
 const (
-	// maxInline bounds the state in the workflow's argument, which is in two histories: at the end of a workflow run, and at
-	// the start of the next. A page is in one of them, and costs 1.6 KB more.
+	// maxInline bounds the state in the workflow's argument, which is in two histories. A page is in one, and costs
+	// 1.6 KB more.
 	maxInline = 16 << 10
-	// MaxArguments bounds all arguments of continue-as-new. The difference to the server's 2 MiB
-	// is for encoding.
+	// MaxArguments leaves a margin to the server's 2 MiB for encoding.
 	MaxArguments = 1900 << 10
 	// saveAgain is the pause before a failed store is retried.
 	saveAgain = 10 * time.Second
 )
 
-// paging stores a large state in pages.
 type paging struct {
 	ctx workflow.Context
 	// pages had the state from which the workflow run began.
@@ -30,7 +28,6 @@ type paging struct {
 	saveAt time.Time
 }
 
-// unsaved returns the time of the next attempt; zero if none waits.
 func (p *paging) unsaved() time.Time {
 	if workflow.Now(p.ctx).Before(p.saveAt) {
 		return p.saveAt
@@ -38,9 +35,9 @@ func (p *paging) unsaved() time.Time {
 	return time.Time{}
 }
 
-// Save stores a state in pages that is too large for the workflow's argument, besides others of that many bytes. If the
-// state has changed or messages have arrived meanwhile, the run stays and calls [Runner.Drop]. saved is false if a page
-// could not be written: the run stays, and is not [Runner.Idle] for a while.
+// Save stores a state that is too large for the workflow's argument in pages. If the state has changed meanwhile, the
+// run stays and calls [Runner.Drop]. If a page could not be written, saved is false and the run is not [Runner.Idle]
+// for a while.
 func (p *paging) Save(state []byte, others int) (argument []byte, stored contract.StatePages, saved bool) {
 	stored.Former = p.pages
 	if len(state) <= min(maxInline, MaxArguments-others) {
@@ -70,8 +67,7 @@ func (p *paging) pageInput(page string) contract.PageInput {
 	return contract.PageInput{Run: workflow.GetInfo(p.ctx).WorkflowExecution.ID, Page: page}
 }
 
-// Drop closes unused pages without waiting, but not those from which the run began. The keeper of the control plane closes
-// any that remain.
+// Drop closes unused pages without waiting. The keeper of the control plane closes any that remain.
 func (p *paging) Drop(pages []string) {
 	unused := slices.DeleteFunc(slices.Clone(pages), func(page string) bool { return slices.Contains(p.pages, page) })
 	if len(unused) > 0 {

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// register holds items by id and lists them in the order of addition. The costs of a lookup, an
-// addition and a removal do not depend on its size. The zero value is empty.
+// register holds items by id in the order of addition. The costs of its operations except all do not depend on its size.
 type register[T any] struct {
 	byID map[string]registered[T]
 	last int
@@ -29,7 +28,6 @@ func (r *register[T]) get(id string) (T, bool) {
 	return one.value, known
 }
 
-// put adds an item, or replaces the one with its id in its place.
 func (r *register[T]) put(id string, value T) {
 	if r.byID == nil {
 		r.byID = map[string]registered[T]{}
@@ -45,7 +43,6 @@ func (r *register[T]) put(id string, value T) {
 
 func (r *register[T]) remove(id string) { delete(r.byID, id) }
 
-// all lists the items in order. Its cost grows with their number.
 func (r *register[T]) all() []T {
 	list := make([]registered[T], 0, len(r.byID))
 	//workflowcheck:ignore sorted right below

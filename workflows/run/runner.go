@@ -21,14 +21,12 @@ type Options struct {
 	JobType string
 	// Watch selects the workers for the run.
 	Watch contract.WatchFleetInput
-	// Request has the constant fields of requests to admission: the declaration of pools, the
-	// budget, the grace.
+	// Request has the constant fields of requests to admission.
 	Request contract.AdmissionRequest
 	// Results means that other items see the result of an item.
 	Results bool
-	// Calls means that the run calls admission within the workflow task for a turn and for the
-	// last release. It is for runs that never resume after the decision to end: a task that
-	// fails after the call is repeated with the messages received meanwhile.
+	// Calls means that the run calls admission within the workflow task. Only runs that never resume after the
+	// decision to end may: a task that fails after the call is repeated with later messages.
 	Calls bool
 }
 
@@ -36,18 +34,15 @@ type Options struct {
 type Runner struct {
 	paging
 
-	// root is the workflow's own context. Its cancellation does not reach ctx, so that a
-	// canceled run can end its items in order.
+	// root is the workflow's own context. Its cancellation does not reach ctx, so that a canceled run can end its items.
 	root, ctx, noop workflow.Context
 	options         Options
 	// Audit records operators' actions, and work that the run refuses or delays.
 	Audit     *recorder.Recorder
 	Admission *Link
 
-	inbox    inbox
-	attempts []attempt
-	// given are the processes that have the common part of the items; a run that continues as
-	// new sends it again.
+	inbox     inbox
+	attempts  []attempt
 	given     map[string]bool
 	probes    []probe
 	fleet     subscription
@@ -89,8 +84,7 @@ func New(ctx workflow.Context, options Options) *Runner {
 	}
 }
 
-// Context returns the context for everything in the run; it survives a cancellation of the
-// workflow.
+// Context survives a cancellation of the workflow.
 func (r *Runner) Context() workflow.Context { return r.ctx }
 
 // Now returns the workflow's time.
@@ -141,9 +135,8 @@ func (r *Runner) Ready() bool {
 	return r.fleet.sending != nil && r.fleet.sending.IsReady()
 }
 
-// Wait sends pending messages, and blocks until ready returns true, or until wake, when the core
-// needs the time. If ordered is false, commands wait for another workflow task, and Wait returns
-// in that one.
+// Wait blocks until ready returns true, or until wake. If ordered is false, commands wait for another workflow task,
+// and Wait returns in that one.
 func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
 	if !ordered {
 		wake = r.Now()
@@ -170,8 +163,7 @@ func (r *Runner) flush() {
 	r.Audit.Flush()
 }
 
-// Collect handles the events that the core does not need. It returns whether a timer has fired;
-// the core then gets a tick, as the last event.
+// Collect returns whether a timer has fired; the core then gets a tick, as the last event.
 func (r *Runner) Collect() (tick bool) {
 	r.touched = false
 	r.collectAdoptions()
@@ -181,14 +173,12 @@ func (r *Runner) Collect() (tick bool) {
 	return tick
 }
 
-// Idle reports whether nothing is in transit that continue-as-new would lose. The engine repeats
-// a lost probe.
+// Idle reports whether continue-as-new would lose nothing. The engine repeats a lost probe.
 func (r *Runner) Idle() bool {
 	return !r.touched && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero()
 }
 
-// CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of
-// item. name is the item's, if the decision is about one.
+// CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of item.
 func (r *Runner) CarryOut(d engine.Decision, name string) {
 	switch d.Kind {
 	case engine.Start, engine.Adopt, engine.Acquire:
@@ -211,16 +201,14 @@ func (r *Runner) CarryOut(d engine.Decision, name string) {
 	}
 }
 
-// Note records a decision that refused or delayed work. object is the name of the item, if it is
-// about one.
+// Note records a decision that refused or delayed work.
 func (r *Runner) Note(note engine.Note, object string) {
 	r.Audit.Decided(recorder.Decision{
 		Action: string(note.Verdict), Code: string(note.Code), Detail: note.Detail, Object: object, N: note.Count, Waited: note.Waited,
 	})
 }
 
-// Close releases everything, reports the last endings, and waits for the delivery and the audit
-// log: an ended workflow cannot send.
+// Close waits for the last deliveries: an ended workflow cannot send.
 func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 	r.Audit.Hurry()
 	r.Audit.Flush()
@@ -233,8 +221,7 @@ func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 // InFlight returns the number of attempts that have not ended.
 func (r *Runner) InFlight() int { return len(r.attempts) }
 
-// Details returns the Web UI text of a run: its wait, if any, the command that explains it, and
-// its progress.
+// Details returns the Web UI text: the wait, if any, its explain command, and the progress.
 func (r *Runner) Details(wait *contract.WaitReason, progress string) string {
 	if wait == nil {
 		return progress

@@ -7,17 +7,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Signals with different names have separate channels without a common order. While no control
-// plane runs, a resume and a later pause are both unread, and the later one must count. So their
-// order is recorded while the events are read; it is the same in every replay.
+// Signals with different names have no common order. A resume and a later pause may both be unread, and the later one
+// must count. So their order is recorded while the events are read; it is the same in every replay.
 
-// steering is the order of the unread pauses and resumes.
 type steering struct{ names []string }
 
 type steeringKey struct{}
 
-// Steering returns the interceptor for workers, replayers and test environments of runs. Without
-// it pauses come before resumes.
+// Steering returns the interceptor for workers, replayers and test environments. Without it pauses come before resumes.
 func Steering() interceptor.WorkerInterceptor { return &steeringKeeper{} }
 
 type steeringKeeper struct {
@@ -63,8 +60,7 @@ type Steer struct {
 	contract.PauseInput
 }
 
-// Steers returns all pauses and resumes, in the order of their arrival. The workflow records
-// each in the audit log.
+// Steers returns all pauses and resumes in the order of their arrival.
 func (r *Runner) Steers() []Steer {
 	s, pause, resume := steeringOf(r.ctx), r.inbox.pause, r.inbox.resume
 	var steers []Steer

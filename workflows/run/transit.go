@@ -12,15 +12,13 @@ import (
 // transit delivers the requests of a run to admission, one after the other.
 type transit struct {
 	ctx workflow.Context
-	// sending is the signal or, with calling, the call in transit, and sent its content.
-	// ensuring is the activity that sends it again after nothing received it.
+	// ensuring is the activity that sends the content again after nothing received it.
 	sending, ensuring workflow.Future
 	calling           bool
 	sent              contract.AdmissionRequest
 	answers           []contract.AdmissionAnswer
 }
 
-// start delivers sent, by a call or by a signal.
 func (t *transit) start(call bool) {
 	if t.calling = call; call {
 		t.sending = callAdmission(t.ctx, t.sent)
@@ -35,9 +33,8 @@ func (t *transit) ready() bool {
 	return t.sending != nil && t.sending.IsReady() || t.ensuring != nil && t.ensuring.IsReady()
 }
 
-// collect handles the end of a delivery, and reports whether the content is lost. If nothing received the signal, an
-// activity sends it and starts admission if that is missing. A release of everything is not worth a start. The
-// activity repeats recent endings.
+// collect reports whether the content is lost. If nothing received the signal, an activity sends it and starts
+// admission if missing. A release of everything is not worth a start.
 func (t *transit) collect(recent []contract.AdmissionEndings) (lost bool) {
 	if t.sending != nil && t.sending.IsReady() {
 		missing, err := t.sendingEnded()

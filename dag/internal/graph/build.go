@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Build returns a graph, or a [*FaultsError] with every fault of the input: duplicate ids, unknown and
-// self dependencies, cycles with their path, bad rules. The input is not kept and may be reused.
+// Build is described in package dag.
 func Build(in Input) (*Graph, error) {
 	b := builder{in: in, g: &Graph{}}
 	if len(in.Meta) > 0 {
@@ -65,7 +64,6 @@ func (b *builder) fits() bool {
 	return len(b.faults) == 0
 }
 
-// names fills the id table and the attributes, and checks each task on its own.
 func (b *builder) names() {
 	n := len(b.in.Tasks)
 	off := make([]uint32, 1, n+1)
@@ -103,7 +101,6 @@ func CheckTask(t *Task) []Fault {
 	return faults
 }
 
-// resolve converts the ids in Needs to sorted, distinct indices.
 func (b *builder) resolve() {
 	b.seen = make([]Index, len(b.in.Tasks))
 	b.g.needsOff = make([]uint32, 1, len(b.in.Tasks)+1)
@@ -139,7 +136,7 @@ func (b *builder) blobs() {
 	b.g.args = b.intern(known, func(t *Task) []byte { return t.Args })
 }
 
-// intern stores one column of payloads, each distinct one once. The column is nil without payloads.
+// intern stores each distinct payload once. The column is nil without payloads.
 func (b *builder) intern(known map[string]int32, of func(*Task) []byte) []int32 {
 	var column []int32
 	for i := range b.in.Tasks {
@@ -181,7 +178,6 @@ func (g *Graph) attach(blobs [][]byte) {
 	}
 }
 
-// priorities returns the column of priorities, nil if all are 0.
 func (b *builder) priorities() []int32 {
 	var column []int32
 	for i := range b.in.Tasks {
@@ -195,8 +191,7 @@ func (b *builder) priorities() []int32 {
 	return column
 }
 
-// order computes rank: the position of each task sorted by priority (highest first), then by
-// declaration. It stays nil for declaration order, the usual case, which saves a lookup per start.
+// order computes rank, the position by priority and declaration. It stays nil for declaration order, the usual case.
 func (g *Graph) order() {
 	p := g.priority
 	if slices.IsSortedFunc(p, func(x, y int32) int { return int(int64(y) - int64(x)) }) {

@@ -2,9 +2,8 @@ package graph
 
 import "slices"
 
-// Cycles returns one cycle for every strongly connected component of several tasks reachable from
-// starts. The cycle starts with the component's lowest task and repeats it at the end. The search is
-// iterative (Tarjan), because a chain may be as long as the graph.
+// Cycles returns one cycle for every strongly connected component of several tasks reachable from starts. The search
+// is iterative (Tarjan), because a chain may be as long as the graph.
 func Cycles(starts []Index, n int, next func(Index) []Index) [][]Index {
 	t := tarjan{low: make([]int32, n), order: make([]int32, n), component: make([]int32, n), next: next}
 	for _, i := range starts {
@@ -26,7 +25,6 @@ type tarjan struct {
 	cycles     [][]Index
 }
 
-// frame is one task on the path of an iterative depth-first search.
 type frame struct {
 	task Index
 	row  []Index // its dependants
@@ -111,8 +109,7 @@ func unwind(from map[Index]Index, start, last Index) []Index {
 	return path
 }
 
-// HasCycle reports whether starts or a task reachable from it lies on a cycle. It is an iterative
-// depth-first search with a path mark.
+// HasCycle reports whether starts or a task reachable from it lies on a cycle, without recursion.
 func HasCycle(starts []Index, next func(Index) []Index) bool {
 	const onPath, done = 1, 2
 	mark := map[Index]uint8{}
@@ -145,8 +142,7 @@ func HasCycle(starts []Index, next func(Index) []Index) bool {
 	return false
 }
 
-// acyclic reports whether the rows of needs contain no cycle. If all dependencies point to earlier
-// tasks, the usual case, it allocates nothing.
+// If all dependencies point to earlier tasks, the usual case, acyclic allocates nothing.
 func acyclic(g *Graph) bool {
 	forward := true
 	for i := range g.attrs {
@@ -159,8 +155,7 @@ func acyclic(g *Graph) bool {
 	return forward || len(residue(g)) == 0
 }
 
-// residue repeatedly removes tasks without remaining dependencies (Kahn). It returns the rest: tasks
-// on a cycle or behind one.
+// residue (Kahn) returns the tasks on a cycle or behind one.
 func residue(g *Graph) []Index {
 	n := g.Len()
 	wait := make([]int32, n)

@@ -9,11 +9,9 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// Decode is the inverse of [Graph.Encode]. It accepts only canonical encodings of valid graphs, so
-// Encode returns the decoded bytes again. Other bytes return an error that wraps [wire.ErrCorrupt] or
-// [wire.ErrVersion]. The length of data bounds its memory (ids expand to at most MaxIDLength each).
-// The graph keeps data; do not modify it.
-// MaxIDLength each). The graph keeps data; do not modify it.
+// Decode is the inverse of [Graph.Encode]. It accepts only canonical encodings of valid graphs. The error wraps
+// [wire.ErrCorrupt] or [wire.ErrVersion]. The length of data bounds its memory (ids expand to at most MaxIDLength
+// each). The graph keeps data; do not modify it.
 func Decode(data []byte) (*Graph, error) {
 	r, err := wire.Unseal(data, graphMagic)
 	if err != nil {
@@ -177,7 +175,7 @@ func (g *Graph) readAttributes(r *wire.Reader, n int) {
 	g.args = column(-1, math.MaxInt32, -1)
 }
 
-// readBlobs reads the distinct payloads. The columns must use all of them, in the order of first use.
+// The columns must use all payloads, in the order of first use.
 func (g *Graph) readBlobs(r *wire.Reader) {
 	g.blobs = ReadTable(r, "payloads")
 	if r.Err() != nil {

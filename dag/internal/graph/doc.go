@@ -1,3 +1,2 @@
-// Package graph is the immutable graph of package dag, how it is declared, and its
-// canonical encoding.
+// Package graph is the immutable graph of package dag and its canonical encoding.
 package graph

@@ -9,8 +9,7 @@ import (
 // graphMagic begins every encoded graph; its last byte is the version.
 const graphMagic = "RMG1"
 
-// Encode returns the canonical encoding: equal graphs have equal bytes on every machine. The layout is
-// columnar, for the caller's general compressor:
+// Encode returns the canonical encoding: equal graphs have equal bytes on every machine. The layout is columnar:
 //
 //	magic, tasks, dependencies, meta
 //	ids: length shared with the previous id | length of the rest | the rests

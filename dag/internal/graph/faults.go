@@ -11,47 +11,43 @@ const WrongState = "WRONG_STATE"
 // FaultKind is the kind of a fault of a declared task.
 type FaultKind uint8
 
-// The kinds of fault.
 const (
-	// FaultEmptyID: a task has no id.
+	// FaultEmptyID means: a task has no id.
 	FaultEmptyID FaultKind = iota
-	// FaultLongID: an id is longer than MaxIDLength.
+	// FaultLongID means: an id is longer than MaxIDLength.
 	FaultLongID
-	// FaultDuplicate: Fault.Task repeats the id of Fault.Other.
+	// FaultDuplicate means: Fault.Task repeats the id of Fault.Other.
 	FaultDuplicate
-	// FaultUnknownNeed: Fault.Ref is not a task.
+	// FaultUnknownNeed means: Fault.Ref is not a task.
 	FaultUnknownNeed
-	// FaultSelfNeed: a task depends on itself.
+	// FaultSelfNeed means: a task depends on itself.
 	FaultSelfNeed
-	// FaultCycle: Fault.Path is a cycle; each task depends on the one before it.
+	// FaultCycle means: Fault.Path is a cycle; each task depends on the one before it.
 	FaultCycle
-	// FaultRule: the trigger rule does not exist.
+	// FaultRule means: the trigger rule does not exist.
 	FaultRule
-	// FaultNothingToReactTo: a one_failed task has no dependencies.
+	// FaultNothingToReactTo means: a one_failed task has no dependencies.
 	FaultNothingToReactTo
-	// FaultTooLarge: more tasks, dependencies or id bytes than the limits allow.
+	// FaultTooLarge means: more tasks, dependencies or id bytes than the limits allow.
 	FaultTooLarge
-	// FaultTargetStarted: a task to be added should run before Fault.Ref, which has
-	// already started or ended.
+	// FaultTargetStarted means: a task should be added before Fault.Ref, which has already started.
 	FaultTargetStarted
-	// FaultStarted: a task to be redefined has already started or ended.
+	// FaultStarted means: a task to be redefined has already started or ended.
 	FaultStarted
-	// FaultNotRedefinable: a task cannot be redefined for another reason.
+	// FaultNotRedefinable means: a task cannot be redefined for another reason.
 	FaultNotRedefinable
-	// FaultUnknownFanOut: Fault.Ref is no fan-out of the run, or no task adds this one.
+	// FaultUnknownFanOut means: Fault.Ref is no fan-out of the run, or no task adds this one.
 	FaultUnknownFanOut
 )
 
 // Fault is one fault of a declaration of tasks.
 type Fault struct {
 	Kind FaultKind
-	// Task is the position of the faulty task in the declaration; None for a fault of the whole
-	// declaration.
+	// Position of the faulty task in the declaration; None for a fault of the whole declaration.
 	Task Index
 	// ID of that task.
 	ID string
-	// Other is the position of the first task with this id (FaultDuplicate); None if the run already
-	// has that task.
+	// First task with this id (FaultDuplicate); None if the run already has that task.
 	Other Index
 	// Ref is the faulty id (FaultUnknownNeed, FaultTargetStarted, FaultUnknownFanOut).
 	Ref string
@@ -98,7 +94,6 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("fault %d in task %q", f.Kind, f.ID)
 }
 
-// abridge renders a cycle without the middle of a long one.
 func abridge(path []string) string {
 	const shown = 8
 	if len(path) <= 2*shown {

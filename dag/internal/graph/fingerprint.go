@@ -6,8 +6,7 @@ import (
 	"hash"
 )
 
-// fingerprint hashes a task. Each part is preceded by its length, so different tasks have different
-// bytes.
+// Each part is preceded by its length, so different tasks have different bytes.
 type fingerprint struct {
 	h   hash.Hash
 	buf [8]byte

@@ -14,8 +14,7 @@ const (
 	MaxEdges = 1 << 25
 	// MaxIDLength is the longest task id in bytes.
 	MaxIDLength = 255
-	// maxIDBytes bounds the sum of all id lengths.
-	maxIDBytes = 1 << 26
+	maxIDBytes  = 1 << 26
 )
 
 // Task is one declared node of a graph.
@@ -28,20 +27,16 @@ type Task struct {
 	Priority int32
 	// Rule is the trigger rule. Default AllSuccess.
 	Rule Rule
-	// Unmetered tasks take no place under the concurrency limit and start as soon as they are ready:
-	// waits (sleep, approval) that use no worker.
+	// Unmetered tasks take no place under the concurrency limit: waits (sleep, approval) that use no worker.
 	Unmetered bool
-	// Gated tasks need external resources before their work. They start without a place under the
-	// concurrency limit and take one after EventAdmit. Unmetered tasks take no place, so they cannot
-	// be gated.
+	// Gated tasks need external resources. They start without a place and take one after EventAdmit. Unmetered tasks
+	// cannot be gated.
 	Gated bool
-	// FanOut tasks stand for a fan-out whose tasks are added by another task when it succeeds
-	// ([Addition.Under]). They are unmetered.
+	// FanOut tasks stand for a fan-out whose tasks another task adds ([Addition.Under]). They are unmetered.
 	FanOut bool
 	// Payload is the task's definition, opaque here. Equal payloads are stored once.
 	Payload []byte
-	// Args is a second opaque payload, for tasks that share one definition (the item of a fan-out).
-	// Equal ones are stored once.
+	// Second opaque payload, for tasks that share one definition (the item of a fan-out).
 	Args []byte
 }
 
@@ -51,13 +46,11 @@ type Input struct {
 	Meta []byte
 	// Tasks in declaration order.
 	Tasks []Task
-	// Attachments are opaque blobs of the graph, found by their SHA-256 (the encoded graph of a
-	// sub-DAG). Equal ones are stored once.
+	// Opaque blobs found by their SHA-256 (the encoded graph of a sub-DAG).
 	Attachments [][]byte
 }
 
-// Graph is an immutable directed acyclic graph of tasks in compressed sparse rows.
-// It is safe for concurrent use.
+// Graph is an immutable directed acyclic graph in compressed sparse rows. It is safe for concurrent use.
 type Graph struct {
 	meta        []byte
 	ids         idTable
@@ -194,8 +187,7 @@ func (g *Graph) Attachment(sum [32]byte) ([]byte, bool) {
 	return nil, false
 }
 
-// Attachments returns the distinct attachments in the order of their hashes. Do
-// not modify them.
+// Attachments returns the distinct attachments in the order of their hashes. Do not modify them.
 func (g *Graph) Attachments() [][]byte { return g.attachments }
 
 // WithMeta returns a copy of the graph with another Meta.
@@ -207,9 +199,7 @@ func (g *Graph) WithMeta(meta []byte) *Graph {
 	}
 }
 
-// Fingerprint returns a hash of the data that decides the work of task i and its trigger: id,
-// dependencies, rule, payload and args. It excludes the priority, which changes only the order, never
-// a result.
+// Fingerprint hashes the data that decides the work of task i and its trigger. It excludes the priority.
 func (g *Graph) Fingerprint(i Index) [32]byte {
 	h := newFingerprint(g.ID(i), g.attrs[i], g.Payload(i), g.Args(i))
 	for _, d := range g.Needs(i) {
@@ -224,7 +214,7 @@ func (g *Graph) Hash() [32]byte {
 	return g.hash
 }
 
-// keep stores the canonical encoding. Call it only inside encodeOnce.
+// keep must be called only inside encodeOnce.
 func (g *Graph) keep(encoded []byte) {
 	g.encoded = encoded
 	g.hash = sha256.Sum256(encoded)

@@ -2,9 +2,8 @@ package graph
 
 import "hash/maphash"
 
-// idTable holds all ids of a graph in one string with an open-addressing table. Building it costs a
-// third of a Go map, and one allocation instead of one per id. The random seed prevents chosen
-// collisions and never affects a result.
+// idTable holds all ids in one string with an open-addressing table. Building it costs a third of a Go map, and one
+// allocation. The random seed prevents chosen collisions and never affects a result.
 type idTable struct {
 	text  string
 	off   []uint32 // id of i: text[off[i]:off[i+1]]
@@ -12,7 +11,6 @@ type idTable struct {
 	seed  maphash.Seed
 }
 
-// newIDTable indexes n ids. It calls dup for every id equal to an earlier one, which stays.
 func newIDTable(text string, off []uint32, dup func(first, second Index)) idTable {
 	n := len(off) - 1
 	size := 8
@@ -33,7 +31,6 @@ func newIDTable(text string, off []uint32, dup func(first, second Index)) idTabl
 	return t
 }
 
-// At returns the id of task i.
 func (t *idTable) at(i Index) string { return t.text[t.off[i]:t.off[i+1]] }
 
 func (t *idTable) find(id string) (Index, bool) {

@@ -5,12 +5,10 @@ import "github.com/roundsman/roundsman/dag/internal/wire"
 // FailurePolicy is the effect of a failed task on independent tasks. The zero value is Continue.
 type FailurePolicy uint8
 
-// The failure policies.
 const (
 	// Continue runs independent branches to their end.
 	Continue FailurePolicy = iota
-	// Stop cancels at the first failure every task that has not started, except those with the rule
-	// always or one_failed. Running tasks finish.
+	// Stop cancels at the first failure every task that has not started, except with the rule always or one_failed.
 	Stop
 
 	// PolicyCount is the number of policies.

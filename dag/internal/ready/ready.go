@@ -7,13 +7,11 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
-// RankSet is a set of small integers with a fast minimum: a tree of 64-bit words whose bits mark
-// non-empty words below. Each operation touches at most four words for a million tasks; a heap would
-// make about twenty comparisons.
+// RankSet is a set of small integers with a fast minimum: a tree of 64-bit words whose bits mark non-empty words
+// below. An operation touches at most four words for a million tasks.
 type RankSet struct {
 	levels [][]uint64
-	// first is a word of the lowest level; all words before it are empty. Tasks become ready in about
-	// their start order, so it usually holds the minimum and saves a descent.
+	// Lowest word with a member. Tasks become ready in about their start order, so this usually saves a descent.
 	first int
 }
 
@@ -72,8 +70,7 @@ func (s *RankSet) Least() graph.Index {
 	return graph.Index(x)
 }
 
-// Heap orders the tasks without a rank: those added at run time, unmetered ones and admitted
-// ones. Stale entries stay until they reach the top, where Peek drops them.
+// Heap orders the tasks without a rank. Stale entries stay until they reach the top, where Peek drops them.
 type Heap struct {
 	keys []Key
 }

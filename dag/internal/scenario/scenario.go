@@ -29,9 +29,7 @@ type Command struct {
 	Input string
 }
 
-// Run executes every file that matches the pattern as a subtest. It calls start once per file for the
-// function that executes the commands. A pattern without files fails, so a renamed folder does not
-// silently test nothing.
+// Run executes every file that matches the pattern as a subtest, with the function from start. A pattern without files fails.
 func Run(t *testing.T, pattern string, rewrite bool, start func(t *testing.T) func(Command) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -101,7 +99,6 @@ type parser struct {
 	at    int
 }
 
-// comments copies comments and empty lines; false at the end of the file.
 func (p *parser) comments(out *strings.Builder) bool {
 	for ; p.at < len(p.lines); p.at++ {
 		line := p.lines[p.at]

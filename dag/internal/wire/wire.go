@@ -1,5 +1,4 @@
-// Package wire is the byte format of package dag: numbers as varints, columns as runs of equal
-// differences, a magic in front and a checksum at the end.
+// Package wire is the byte format of package dag.
 package wire
 
 import (
@@ -50,8 +49,7 @@ func Unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 // AppendBytes appends the length of bytes, then the bytes.
 func AppendBytes(b, p []byte) []byte { return append(binary.AppendUvarint(b, uint64(len(p))), p...) }
 
-// AppendRuns appends a column of n numbers as runs of equal differences. A constant or counting column
-// takes three bytes.
+// AppendRuns appends a column of n numbers as runs of equal differences.
 func AppendRuns(buf []byte, n int, value func(int) int64) []byte {
 	prev := int64(0)
 	for i := 0; i < n; {
@@ -70,8 +68,7 @@ func AppendRuns(buf []byte, n int, value func(int) int64) []byte {
 	return buf
 }
 
-// Reader decodes an encoding. After the first fault every read returns zero, so callers check Err once
-// per section.
+// Reader decodes an encoding. After the first fault every read returns zero, so callers check Err once per section.
 type Reader struct {
 	buf []byte
 	pos int
@@ -133,8 +130,7 @@ func (r *Reader) Byte(limit uint8, what string) uint8 {
 	return v
 }
 
-// Take returns the next n bytes with their capacity limited, so that append cannot overwrite later
-// bytes.
+// Take limits the capacity, so that append cannot overwrite later bytes.
 func (r *Reader) Take(n int) []byte {
 	if r.err == nil && n > r.Left() {
 		r.Fail("the end is missing")

@@ -1,5 +1,4 @@
-// Command roundsman-devserver runs a Temporal server and its Web UI on
-// loopback; see package devserver.
+// Command roundsman-devserver runs a Temporal server and its Web UI on loopback; see package devserver.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Package storage stands in for the client of Google Cloud Storage. The embedded server has no archive
-// there, see docs/adr/0070-server-without-clouds.md.
+// Package storage stands in for Google Cloud Storage, see docs/adr/0070-server-without-clouds.md.
 package storage
 
 import (

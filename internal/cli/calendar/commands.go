@@ -16,10 +16,8 @@ import (
 	"github.com/roundsman/roundsman/starter/calendar"
 )
 
-// defaultLimit bounds the instants in a table.
 const defaultLimit = 50
 
-// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.
@@ -129,6 +127,7 @@ func (c *commands) showLedger(ctx *cli.Context, client *starter.Client) error {
 	if err != nil {
 		return err
 	}
+	c.noteCut(found)
 	if ctx.Bool("dropped") {
 		found.Ticks = keep(found.Ticks, func(t calendar.LedgerTick) bool {
 			return t.State == contract.TickSkipped || t.State == contract.TickMissed
@@ -153,7 +152,6 @@ func (c *commands) showLedger(ctx *cli.Context, client *starter.Client) error {
 	return nil
 }
 
-// objectOf returns the object of a tick, or its conditions.
 func objectOf(tick calendar.ForecastTick) string {
 	if len(tick.If) == 0 {
 		return tick.Object
@@ -165,7 +163,6 @@ func objectOf(tick calendar.ForecastTick) string {
 	return strings.Join(texts, "; ")
 }
 
-// runsOf returns the runs of ticks.
 func runsOf(ticks []calendar.LedgerTick) (runs []string) {
 	for _, tick := range ticks {
 		if tick.State == contract.TickRan {
@@ -178,6 +175,12 @@ func runsOf(ticks []calendar.LedgerTick) (runs []string) {
 func statePaint(state contract.TickState) ui.Cell {
 	paints := map[contract.TickState]ui.Paint{contract.TickRan: ui.Good, contract.TickSkipped: ui.Odd, contract.TickMissed: ui.Bad, contract.TickWaiting: ui.Odd}
 	return ui.Cell{Text: string(state), Paint: paints[state]}
+}
+
+func (c *commands) noteCut(found calendar.Ledger) {
+	if found.Incomplete {
+		c.Complain("note: there are more runs than are read: the ledger begins %s; name one job type to see more", stamp(found.From))
+	}
 }
 
 func (c *commands) more(all, limit int) {

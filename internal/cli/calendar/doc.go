@@ -1,3 +1,2 @@
-// Package calendar has the commands about scheduled instants: forecast lists those of the next days, ledger
-// lists the outcomes of the last days.
+// Package calendar has the commands about scheduled instants.
 package calendar

@@ -44,7 +44,6 @@ Examples:
 	}
 }
 
-// reach returns the reach of the time line back and ahead, at most a week each way.
 func (c *commands) reach(ctx *cli.Context) (back, ahead time.Duration, err error) {
 	now := c.Env.Now()
 	since, until, err := c.Period(ctx)
@@ -84,6 +83,7 @@ func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error 
 		if err != nil {
 			return err
 		}
+		c.noteCut(found)
 		past = keep(found.Ticks, func(t calendar.LedgerTick) bool { return chosen(ctx, string(t.State)) })
 	}
 	if ahead > 0 {
@@ -105,7 +105,6 @@ func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error 
 	return nil
 }
 
-// due is the state of a coming start that is not skipped.
 const due = "due"
 
 func stateOf(tick calendar.ForecastTick) string {

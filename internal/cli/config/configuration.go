@@ -97,7 +97,6 @@ func (c *commands) validateFiles(ctx *cli.Context) error {
 	return errors.Join(faults...)
 }
 
-// isDAG finds the section that only a DAG has.
 var isDAG = regexp.MustCompile(`(?m)^\s*["']?tasks["']?\s*:`)
 
 func (c *commands) printSchema() error {
@@ -164,7 +163,6 @@ Examples:
 	}
 }
 
-// place is the server and the namespace of a plan or an apply.
 type place struct {
 	Server string `json:"server"`
 	// From is the origin of the address.
@@ -263,8 +261,7 @@ func (c *commands) apply(ctx *cli.Context) error {
 	return err
 }
 
-// warnUnserved names the applied job types that no worker can serve now. Without a control plane the workers
-// are unknown, so it prints nothing.
+// Without a control plane the workers are unknown, so warnUnserved prints nothing.
 func (c *commands) warnUnserved(ctx *cli.Context, client *starter.Client, plan jobtypes.Plan) {
 	unserved, err := jobtypes.Of(client).Unserved(ctx.Context, plan)
 	if err != nil {
@@ -275,7 +272,7 @@ func (c *commands) warnUnserved(ctx *cli.Context, client *starter.Client, plan j
 	}
 }
 
-// tellChanges prints each change as soon as it is made. On a terminal a counter stays below the lines.
+// On a terminal a counter stays below the lines.
 func (c *commands) tellChanges(all int) func(jobtypes.Change, error) {
 	const clearLine = "\r\x1b[K"
 	done := 0
@@ -293,7 +290,6 @@ func (c *commands) tellChanges(all int) func(jobtypes.Change, error) {
 	}
 }
 
-// prune requests consent for the deletions of a plan and returns the plan without unconfirmed deletions.
 func (c *commands) prune(ctx *cli.Context, plan jobtypes.Plan) (agreed jobtypes.Plan, kept []jobtypes.Change, err error) {
 	deletions := plan.Deletions()
 	if len(deletions) == 0 || ctx.Bool("prune") {
@@ -328,8 +324,7 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 	return plan, err
 }
 
-// loadOnline connects and reads the configuration with the handlers of this binary and of the fleet. The caller
-// closes the client.
+// The configuration is read with the handlers of this binary and of the fleet. The caller closes the client.
 func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config, error) {
 	// Other faults are reported first, because they need no server.
 	loaded, err := c.Load(ctx, nil)
@@ -360,7 +355,6 @@ func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config
 	return client, loaded, nil
 }
 
-// fleetMayHelp reports whether all faults are handlers that this binary lacks.
 func (c *commands) fleetMayHelp(ctx *cli.Context) bool {
 	options, err := c.LoadOptions()
 	if err != nil {

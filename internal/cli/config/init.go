@@ -44,7 +44,6 @@ Examples:
 	}
 }
 
-// writeNew writes a file that does not exist yet.
 func writeNew(path, text string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a file to share
 	if errors.Is(err, fs.ErrExist) {

@@ -13,7 +13,6 @@ const dagRunArgument = "RUN is a workflow id as `roundsman runs` shows it (the d
 
 const specArgument = "FILE is a spec in YAML or JSON (docs/spec/001-dag.md); - reads standard input."
 
-// dagCommand is the parent of all commands about DAGs.
 func (c *commands) dagCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dag", Usage: "run tasks that depend on each other: check, draw, run, retry",
@@ -23,7 +22,6 @@ func (c *commands) dagCommand() *cli.Command {
 	}
 }
 
-// onRun runs an action on the run of the command's first argument.
 func (c *commands) onRun(action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		ref, err := refs.Of(client).DAG(ctx.Context, ctx.Args().First())

@@ -16,7 +16,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// runDAGDev runs a DAG on a server, a control plane and workers that end with the run.
 func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.Client) (starter.RunRef, error)) (err error) {
 	options, done, err := c.dagDevOptions(ctx)
 	if err != nil {
@@ -39,8 +38,7 @@ func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.
 	})
 }
 
-// dagDevOptions describes the processes. done removes a temporary data dir, unless a failure left a log to
-// read.
+// done removes a temporary data dir, unless a failure left a log to read.
 func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done func(error) error, err error) {
 	ids, err := ui.WorkerIDs(ctx)
 	if err != nil {
@@ -74,7 +72,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	return options, func(err error) error { return leave(errors.Join(err, file.Close())) }, nil
 }
 
-// dagDevDir makes the data dir. done removes it if it is temporary.
+// done removes a temporary data dir.
 func dagDevDir(given string) (dir string, done func(error) error, err error) {
 	if given != "" {
 		dir, err = filepath.Abs(given)

@@ -37,7 +37,6 @@ type TaskLine struct {
 // resultPath matches a reference to a result in a template, from the name of its first key on.
 var resultPath = regexp.MustCompile(`\.Result((?:\.[A-Za-z0-9_]+)+)`)
 
-// taskLines returns all tasks of a DAG in the order of the file.
 func taskLines(compiled *spec.Compiled, now time.Time) ([]TaskLine, error) {
 	program, err := spec.Open(dag.NewRun(compiled.Graph, dag.Options{}))
 	if err != nil {
@@ -80,7 +79,6 @@ func detailOf(d *spec.Definition) string {
 	return ""
 }
 
-// placeholders is a result with each key that the templates of a task refer to.
 func placeholders(task string, d *spec.Definition) []byte {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -135,7 +133,6 @@ func (c *commands) printTaskLines(lines []TaskLine) {
 	c.PrintTable(listed, "")
 }
 
-// hooksOf returns the hooks around a task's program.
 func hooksOf(line TaskLine) []launch.Hook {
 	keys, err := json.Marshal(line.Program)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 
 const flagGantt = "gantt"
 
-// gantt draws when the tasks of a run were ready, began and ended.
 func (c *commands) gantt(ctx *cli.Context) error {
 	client, err := c.Connect(ctx)
 	if err != nil {
@@ -57,7 +56,6 @@ func (c *commands) gantt(ctx *cli.Context) error {
 	return nil
 }
 
-// noteOf is the most useful sentence about a task.
 func noteOf(task starter.Item) string {
 	if task.Decision != nil {
 		return task.Decision.String()

@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// eachTask makes a command with one action for tasks of an open run, or of its sub-DAGs.
 func (c *commands) eachTask(command cli.Command, done string, act func(*cli.Context, *starter.Client, starter.RunRef, string) (contract.DAGChanged, error)) *cli.Command {
 	command.ArgsUsage = "RUN TASK..."
 	command.Action = c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
@@ -50,7 +49,6 @@ func inTurn(tasks []string, done string, act func(string) (contract.DAGChanged, 
 	return changed, nil
 }
 
-// changed confirms a change of a run and prints the run's state.
 func (c *commands) changed(ctx *cli.Context, ref starter.RunRef, changed contract.DAGChanged, format string, args ...any) error {
 	value := map[string]any{"workflow_id": ref.WorkflowID, "counts": changed.Counts, "tasks": ui.OrEmpty(changed.Tasks)}
 	if len(changed.Redefined) > 0 {
@@ -87,7 +85,6 @@ func (c *commands) dagReject() *cli.Command {
 	return c.decide("reject", "rejected", "fail tasks that wait for an approval", "not before the backup", starter.DAGs.RejectTask)
 }
 
-// decide makes a command that answers approvals.
 func (c *commands) decide(name, done, usage, note string,
 	answer func(d starter.DAGs, ctx context.Context, ref starter.RunRef, task, by, note string) (contract.DAGChanged, error),
 ) *cli.Command {
@@ -140,7 +137,6 @@ Examples:
 	}
 }
 
-// addedText describes the effect of added tasks.
 func addedText(changed contract.DAGChanged) string {
 	added, redefined := ui.Plural(len(changed.Tasks), "task"), ui.Plural(len(changed.Redefined), "task")
 	switch {

@@ -158,8 +158,6 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// picture returns the drawing of the file's tasks, of the run's tasks, or of the file's tasks with the states
-// of the run.
 func (c *commands) picture(ctx *cli.Context) (*draw.Picture, error) {
 	var drawn *draw.Picture
 	if ctx.Args().Len() > 0 {
@@ -186,7 +184,6 @@ func (c *commands) picture(ctx *cli.Context) (*draw.Picture, error) {
 	return pictureOfRun(ctx.Context, client.Runs(), ref, drawn)
 }
 
-// pictureOf draws a spec.
 func pictureOf(compiled *spec.Compiled) (*draw.Picture, error) {
 	graph := compiled.Graph
 	program, err := spec.Open(dag.NewRun(graph, dag.Options{}))
@@ -211,7 +208,6 @@ func pictureOf(compiled *spec.Compiled) (*draw.Picture, error) {
 	return drawn, nil
 }
 
-// dagPictures is the part of the client for a picture of a run.
 type dagPictures interface {
 	itemLister
 	Show(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)

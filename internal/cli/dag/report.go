@@ -32,13 +32,11 @@ type TaskReport struct {
 	FromTask string `json:"from_task,omitempty"`
 }
 
-// itemLister is the part of the client that lists the tasks of a run.
 type itemLister interface {
 	Items(ctx context.Context, ref starter.RunRef, filter starter.ItemFilter) ([]starter.Item, int, error)
 }
 
-// reportOfDAG reports an open or closed run. Tasks of a closed run need no control plane. A run without a
-// result counts as failed.
+// Tasks of a closed run need no control plane. A run without a result counts as failed.
 func reportOfDAG(ctx context.Context, client itemLister, snapshot starter.Snapshot, now time.Time) (Report, error) {
 	report := Report{
 		DAG: snapshot.DAG, WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID, Outcome: dagOutcome(snapshot),
@@ -64,7 +62,6 @@ func reportOfDAG(ctx context.Context, client itemLister, snapshot starter.Snapsh
 	return report, err
 }
 
-// dagOutcome returns how a run ended, in the words of the report.
 func dagOutcome(snapshot starter.Snapshot) string {
 	switch {
 	case snapshot.Open():

@@ -103,7 +103,6 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 	return c.started(ctx, client.Runs(), cmp.Or(name, retried.WorkflowID), retried.RunRef)
 }
 
-// retryOpen lets an open run try again.
 func (c *commands) retryOpen(ctx *cli.Context, client *starter.Client, ref starter.RunRef, compiled *spec.Compiled) error {
 	if compiled != nil {
 		return ui.Usagef("%s is open: its tasks cannot be replaced; use `roundsman set RUN -f FILE`, or cancel it first", ref.WorkflowID)

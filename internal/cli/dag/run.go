@@ -49,7 +49,6 @@ Examples:
 	}
 }
 
-// followFlags are on the commands that start a run.
 func followFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the run while it runs"},
@@ -81,7 +80,6 @@ func checkDAGRun(ctx *cli.Context) error {
 	return err
 }
 
-// checkRunFlag checks --as, which names a new run.
 func checkRunFlag(ctx *cli.Context) error {
 	if !ctx.IsSet("as") {
 		return nil
@@ -92,7 +90,6 @@ func checkRunFlag(ctx *cli.Context) error {
 	return nil
 }
 
-// dagOptions reads the flags that shape a run.
 func dagOptions(ctx *cli.Context, by string) (starter.DAGOptions, error) {
 	options := starter.DAGOptions{Run: ctx.String("as"), By: by}
 	if err := checkRunFlag(ctx); err != nil {
@@ -149,7 +146,6 @@ func tooLargeIsFaulty(err error) error {
 	return err
 }
 
-// started reports a run that was just started. Without --detach it follows the run to its end.
 func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	if !ctx.Bool(ui.FlagDetach) {
 		return ui.GoesOn(ref, c.follow(ctx.Context, ctx, client, name, ref))
@@ -164,14 +160,12 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 	return nil
 }
 
-// dagFollowed is the part of the client for following a run.
 type dagFollowed interface {
 	itemLister
 	Watch(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.Snapshot, error]
 }
 
-// dagDisplay returns the display of a run's progress. With JSON it writes to standard error. Without --watch it
-// shows only urgent events and the end.
+// With JSON the display writes to standard error. Without --watch it shows only urgent events and the end.
 func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars bool) {
 	out, options := c.Env.Stdout, progress.Options{
 		Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Items: true, NotesOnly: !ctx.Bool(ui.FlagWatch),
@@ -182,8 +176,7 @@ func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars 
 	return progress.New(out, options), options.Terminal && !options.NotesOnly
 }
 
-// follow shows a run to its end and judges it. The error is a silent exit code unless the run completed. The
-// end of waiting ends only the display.
+// The error is a silent exit code unless the run completed. The end of waiting ends only the display.
 func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	display, bars := c.dagDisplay(ctx)
 	defer display.Close()
@@ -205,7 +198,6 @@ func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagF
 	return c.judge(ctx, client, last)
 }
 
-// judge prints a closed run as JSON if requested, and returns the exit code of its outcome.
 func (c *commands) judge(ctx *cli.Context, client itemLister, last starter.Snapshot) error {
 	if ui.WantsData(ctx) {
 		report, err := reportOfDAG(ctx.Context, client, last, c.Env.Now())

@@ -54,7 +54,6 @@ func (c *commands) compileSpec(name string, params [][2]string) (*spec.Compiled,
 	return compiled, nil
 }
 
-// filesIn returns faults or warnings with the paths of their files.
 func filesIn(dir string, faults spec.Faults) spec.Faults {
 	for i := range faults {
 		if dir != "." {
@@ -64,8 +63,7 @@ func filesIn(dir string, faults spec.Faults) spec.Faults {
 	return faults
 }
 
-// collectOften collects garbage more often while a large document is compiled: less memory for half as much
-// time again. end restores the setting.
+// Collecting more often costs half as much time again, for less memory. end restores the setting.
 func collectOften(size int) (end func()) {
 	const large, percent = 1 << 20, 20
 	if size < large {
@@ -75,8 +73,7 @@ func collectOften(size int) (end func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// compileIn compiles a document whose sub-DAGs are files of dir. It refuses files outside dir, also behind
-// symbolic links.
+// compileIn refuses files outside dir, also behind symbolic links.
 func compileIn(dir, base string, data []byte, params [][2]string) (*spec.Compiled, error) {
 	loaded, err := spec.Load(base, data)
 	if err != nil {
@@ -93,11 +90,9 @@ func compileIn(dir, base string, data []byte, params [][2]string) (*spec.Compile
 	return spec.Compile(loaded, rootFiles{tree})
 }
 
-// rootFiles are the files below a directory.
 type rootFiles struct{ *os.Root }
 
-// ReadFile implements spec.Files. It reads one byte beyond the limit, to distinguish a file that is too large
-// from one that just fits.
+// ReadFile implements spec.Files. One byte beyond the limit distinguishes a file that is too large from one that just fits.
 func (r rootFiles) ReadFile(name string) ([]byte, error) {
 	file, err := r.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -107,8 +102,7 @@ func (r rootFiles) ReadFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, spec.MaxFileSize+1))
 }
 
-// setParams changes params of the spec. An undeclared param is a typing error, because no template can refer to
-// it.
+// An undeclared param is a typing error, because no template can refer to it.
 func setParams(loaded *spec.Spec, params [][2]string) error {
 	for _, param := range params {
 		key, written := param[0], param[1]

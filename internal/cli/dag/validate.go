@@ -107,7 +107,6 @@ func (c *commands) checkSpec(name string, params [][2]string, commands bool) (Sp
 	return report, err
 }
 
-// depth is the number of tasks on the longest path through the graph.
 func depth(graph *dag.Graph) int {
 	waits := make([]int, graph.Len())
 	level := make([]int, graph.Len())

@@ -6,7 +6,6 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.

@@ -85,7 +85,6 @@ func (c *commands) dev(ctx *cli.Context) error {
 	return c.runDev(ctx, options)
 }
 
-// devOptions reads the flags.
 func (c *commands) devOptions(ctx *cli.Context) (app.DevOptions, error) {
 	dir, err := filepath.Abs(ctx.String(ui.FlagDataDir))
 	if err != nil {
@@ -114,11 +113,9 @@ func (c *commands) devOptions(ctx *cli.Context) (app.DevOptions, error) {
 	}, nil
 }
 
-// defaultHTTP is the default port of the API.
 const defaultHTTP = "8234"
 
-// devHTTP returns the address of the API. Without a flag a busy port is no failure: another `roundsman dev` has
-// it.
+// Without a flag a busy port is no failure: another `roundsman dev` has it.
 func (c *commands) devHTTP(ctx *cli.Context, rules config.Access) (*app.HTTP, error) {
 	written := ctx.String(flagHTTP)
 	if written == "" && ctx.Bool("once") {
@@ -132,7 +129,6 @@ func (c *commands) devHTTP(ctx *cli.Context, rules config.Access) (*app.HTTP, er
 	return served, nil
 }
 
-// display returns the display of progress. With JSON it writes to standard error.
 func (c *commands) display(ctx *cli.Context) progress.Display {
 	if ui.WantsData(ctx) {
 		return progress.New(c.Env.Stderr, progress.Options{Now: c.Env.Now})
@@ -198,7 +194,6 @@ func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 	fmt.Fprintln(w)
 }
 
-// tryNext returns command lines for a newcomer's second terminal.
 func tryNext(address string, options app.DevOptions) []string {
 	var lines []string
 	if address != starter.DefaultAddress {
@@ -211,7 +206,6 @@ func tryNext(address string, options app.DevOptions) []string {
 	return append(lines, "roundsman runs", "roundsman workers")
 }
 
-// when returns a schedule as it is written in a configuration.
 func when(schedule contract.ScheduleSpec) string {
 	if schedule.Every > 0 {
 		return "every " + schedule.Every.String()
@@ -219,7 +213,7 @@ func when(schedule contract.ScheduleSpec) string {
 	return strings.TrimSpace(strings.Join(schedule.Cron, "; ") + " " + schedule.Timezone)
 }
 
-// devOnce runs every job type once. After an interrupt the groups continue at the next start.
+// After an interrupt the groups continue at the next start.
 func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *follower, names []string) error {
 	reports, err := shown.runAll(running, names)
 	shown.display.Close()
@@ -253,8 +247,7 @@ func exitOf(reports []GroupReport) int {
 	return code
 }
 
-// devForever shows every run until it is interrupted. At the start it runs job types that never ran, so that a
-// newcomer sees something.
+// At the start it runs job types that never ran, so that a newcomer sees something.
 func (c *commands) devForever(running context.Context, ctx *cli.Context, shown *follower, names []string, log *slog.Logger) error {
 	if ui.WantsData(ctx) {
 		shown.ended = func(snapshot starter.Snapshot) {

@@ -21,8 +21,7 @@ const (
 	lookEvery = 5 * time.Second
 	// othersEvery is how often runs of other origin are listed.
 	othersEvery = time.Second
-	// showEvery is how often the state of a running group is shown.
-	showEvery = 500 * time.Millisecond
+	showEvery   = 500 * time.Millisecond
 	// afterTick gives the Schedule time to start its group.
 	afterTick = 300 * time.Millisecond
 )
@@ -53,8 +52,7 @@ type reportError struct {
 	Message   string `json:"message"`
 }
 
-// reportOf makes the report from the last snapshot of a run. A run without a result counts as failed, with the
-// reason as its error.
+// A run without a result counts as failed.
 func reportOf(snapshot starter.Snapshot) GroupReport {
 	report := GroupReport{
 		JobType: snapshot.JobType, WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID,
@@ -81,12 +79,10 @@ func reportOf(snapshot starter.Snapshot) GroupReport {
 	return report
 }
 
-// follower shows runs of job types.
 type follower struct {
 	client  *starter.Client
 	display progress.Display
-	// open are the groups that were open before this process started.
-	open map[string]starter.RunRef
+	open    map[string]starter.RunRef
 	// ended, if not nil, receives each run that ended.
 	ended func(starter.Snapshot)
 }
@@ -127,7 +123,6 @@ func (f *follower) startOrAdopt(ctx context.Context, name string) (starter.RunRe
 	return ref, nil
 }
 
-// watch shows one run until it has ended.
 func (f *follower) watch(ctx context.Context, ref starter.RunRef) (last starter.Snapshot, err error) {
 	for snapshot, err := range f.client.Runs().Watch(ctx, ref, showEvery) {
 		if err != nil {
@@ -155,8 +150,7 @@ func (f *follower) followAll(ctx context.Context, names []string) {
 // otherRuns bounds the runs of one list. Fewer start between two lists.
 const otherRuns = 100
 
-// followOthers shows runs without a Schedule of the configuration: DAGs, submitted jobs, and job types applied
-// later.
+// Runs without a Schedule of the configuration are DAGs, submitted jobs, and job types applied later.
 func (f *follower) followOthers(ctx context.Context, names []string) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -181,7 +175,6 @@ func (f *follower) followOthers(ctx context.Context, names []string) {
 	}
 }
 
-// follow shows the runs of one job type, one after the other.
 func (f *follower) follow(ctx context.Context, name string) {
 	shown, next, err := f.begin(ctx, name)
 	if err != nil && ctx.Err() == nil {
@@ -222,7 +215,6 @@ func (f *follower) begin(ctx context.Context, name string) (shown string, first 
 	return shown, nil, nil
 }
 
-// newest returns the open run, or else the last one.
 func newest(ticks jobtypes.Ticks) *starter.RunRef {
 	if ticks.Running != nil {
 		return ticks.Running
@@ -230,7 +222,6 @@ func newest(ticks jobtypes.Ticks) *starter.RunRef {
 	return ticks.Last
 }
 
-// nextLook returns the wait before the Schedule is read again.
 func nextLook(ticks jobtypes.Ticks, now time.Time) time.Duration {
 	if ticks.Next.IsZero() {
 		return lookEvery

@@ -23,7 +23,6 @@ func (c *commands) gatewayCommand() *cli.Command {
 	}
 }
 
-// Flags of `gateway seaweedfs`.
 const (
 	flagListen     = "listen"
 	flagGRPCListen = "grpc-listen"

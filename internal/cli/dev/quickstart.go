@@ -13,8 +13,7 @@ import (
 // quickstartName stands for the file in faults.
 const quickstartName = "quickstart"
 
-// devConfig returns the configuration of `dev`: the named one, that of this directory, or the quickstart. For
-// the quickstart it prepares files in the data dir.
+// devConfig returns the named configuration, that of this directory, or the quickstart with its files.
 func (c *commands) devConfig(ctx *cli.Context, dataDir string) (*config.Config, error) {
 	if len(c.ConfigFiles(ctx)) > 0 {
 		return c.Load(ctx, nil)

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// quiet shows a run once it has found something, takes unusually long, or has ended badly. It hides rounds that
-// find nothing.
+// quiet hides rounds that find nothing.
 type quiet struct {
 	progress.Display
 

@@ -18,7 +18,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// logger returns a logger to w with the settings of the log flags.
 func logger(ctx *cli.Context, w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(ctx.String(ui.FlagLogLevel))); err != nil {
@@ -35,7 +34,6 @@ func logger(ctx *cli.Context, w io.Writer) (*slog.Logger, error) {
 	}
 }
 
-// process is the process of a serving command.
 type process interface {
 	Failed() <-chan error
 	Stop(context.Context) error
@@ -129,7 +127,6 @@ Examples:
 	}
 }
 
-// connect connects a process that serves no API.
 func (c *commands) connect(ctx *cli.Context) (*slog.Logger, ui.Serving, error) {
 	log, err := logger(ctx, c.Env.Stderr)
 	if err != nil {
@@ -139,7 +136,6 @@ func (c *commands) connect(ctx *cli.Context) (*slog.Logger, ui.Serving, error) {
 	return log, srv, err
 }
 
-// connectHTTP connects a process that serves the API at the address of a flag.
 func (c *commands) connectHTTP(ctx *cli.Context, flag string) (*slog.Logger, *app.HTTP, ui.Serving, error) {
 	log, err := logger(ctx, c.Env.Stderr)
 	if err != nil {
@@ -160,7 +156,6 @@ func (c *commands) connectHTTP(ctx *cli.Context, flag string) (*slog.Logger, *ap
 	return log, served, srv, err
 }
 
-// flagHTTP is the address of the API.
 const flagHTTP = "http"
 
 // healthFlag is on the commands that serve in production.
@@ -223,7 +218,6 @@ func nodeOptions(ctx *cli.Context) (app.NodeOptions, error) {
 	}, nil
 }
 
-// hostID returns a worker id made of the host's name.
 func hostID() string {
 	host, err := os.Hostname()
 	if err != nil {

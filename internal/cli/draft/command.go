@@ -24,7 +24,6 @@ const (
 	maxFile = 1 << 20
 )
 
-// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.
@@ -112,7 +111,6 @@ func (c *commands) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// places returns the time zone and the label of the job types.
 func places(ctx *cli.Context) (zone string, label [2]string, err error) {
 	if zone = ctx.String(flagTimezone); zone == "" {
 		zone = localZone()

@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/crontab"
 )
 
-// fromCrontab translates a crontab. In a system crontab the sixth field is the user. notes are
-// about lines that are no job.
+// In a system crontab the sixth field is the user. notes are about lines that are no job.
 func fromCrontab(text string, system bool, timezone string) (entries []entry, notes []string) {
 	reader := cronReader{timezone: timezone}
 	for number, line := range strings.Split(text, "\n") {
@@ -25,7 +24,6 @@ func fromCrontab(text string, system bool, timezone string) (entries []entry, no
 	return reader.entries, notes
 }
 
-// cronReader has the settings that hold for the lines below them.
 type cronReader struct {
 	timezone, shell, jitter string
 	env                     [][2]string
@@ -98,7 +96,6 @@ func setting(line string) (name, value string, ok bool) {
 	return name, value, true
 }
 
-// fields returns the first n words of a line, and the rest.
 func fields(line string, n int) (first, rest string) {
 	rest = line
 	var words []string
@@ -113,8 +110,7 @@ func fields(line string, n int) (first, rest string) {
 	return strings.Join(words, " "), strings.TrimSpace(rest)
 }
 
-// percent divides a command as cron does: the first % begins the standard input, each further one
-// is a line break there, and \% is a %.
+// As in cron, the first % begins the standard input, each further one is a line break there, and \% is a %.
 func percent(text string) (command, input string, has bool) {
 	const escaped = "\x00"
 	text = strings.ReplaceAll(text, `\%`, escaped)

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// entry is the draft of one job type.
 type entry struct {
 	name string
 	// from is the original, as a comment.

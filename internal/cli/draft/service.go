@@ -52,7 +52,6 @@ func (e *entry) service(service unit) (problem string) {
 	return ""
 }
 
-// rest notes every key without a translation.
 func (e *entry) rest(service unit) {
 	var keys []string
 	for key := range service {
@@ -69,7 +68,6 @@ func (e *entry) rest(service unit) {
 	}
 }
 
-// program translates ExecStart=.
 func (e *entry) program(lines []string) error {
 	if len(lines) == 0 {
 		return errors.New("it has no ExecStart=")

@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// unit is a unit file of systemd: values by "Section.Key", in the order of the file. An empty value
-// has removed those before it.
+// unit has values by "Section.Key". An empty value has removed those before it.
 type unit map[string][]string
 
 func (u unit) last(key string) string {
@@ -23,7 +22,6 @@ func (u unit) last(key string) string {
 	return ""
 }
 
-// readUnit reads a unit file and its drop-ins.
 func readUnit(files fs.FS, name string) (unit, error) {
 	text, err := fs.ReadFile(files, name)
 	if err != nil {

@@ -82,7 +82,6 @@ func (e *entry) node(label [2]string) *yaml.Node {
 	return job
 }
 
-// add adds a key to a mapping unless its value is an empty text.
 func add(to *yaml.Node, key string, value *yaml.Node) {
 	if value.Kind == yaml.ScalarNode && value.Value == "" {
 		return

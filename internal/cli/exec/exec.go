@@ -26,7 +26,6 @@ const (
 	defaultTimeout = time.Hour
 )
 
-// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.
@@ -60,7 +59,6 @@ Examples:
 	}}
 }
 
-// requested reads the command line, without the workers.
 func requested(ctx *cli.Context) (request, error) {
 	wanted := request{command: ctx.Args().Slice(), max: ctx.Int(flagMax), serial: ctx.Bool(flagSerial), timeout: ctx.Duration(ui.FlagTimeout)}
 	switch {
@@ -161,7 +159,6 @@ func (c *commands) follow(ctx *cli.Context, client *starter.Client, ref starter.
 	return c.sum(ctx, last, told, chosen)
 }
 
-// sum prints all results as data, or a summary line.
 func (c *commands) sum(ctx *cli.Context, last starter.Snapshot, told *teller, chosen selection) error {
 	report := Report{Run: last.WorkflowID, Workers: slices.Collect(maps.Values(told.done))}
 	for id, why := range chosen.absent {
@@ -181,14 +178,12 @@ func (c *commands) sum(ctx *cli.Context, last starter.Snapshot, told *teller, ch
 	return err
 }
 
-// teller prints results in the order in which they come.
 type teller struct {
 	*commands
 	quiet bool
 	done  map[string]Result
 }
 
-// update reads the tasks that have ended since the last time.
 func (t *teller) update(ctx context.Context, client *starter.Client, snapshot starter.Snapshot) error {
 	items, _, err := client.Runs().Items(ctx, snapshot.RunRef, starter.ItemFilter{ID: taskID, Limit: starter.All})
 	if err != nil {

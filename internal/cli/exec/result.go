@@ -19,8 +19,7 @@ var stateCompleted = dag.Completed.String() //nolint:gochecknoglobals // constan
 // Result is the end of the program on one worker.
 type Result struct {
 	Worker string `json:"worker"`
-	// State is the state of the task (a warning counts as completed), or not_run for a worker that was not
-	// ONLINE.
+	// State of the task (a warning counts as completed), or not_run for a worker that was not ONLINE.
 	State string `json:"state"`
 	// Output is the end of its output, at most 256 KiB.
 	Output string `json:"output"`
@@ -38,7 +37,6 @@ type Report struct {
 	Workers   []Result `json:"workers"`
 }
 
-// done reports whether the work was done, with a warning or without.
 func (r Result) done() bool { return r.State == stateCompleted || r.State == contract.JobWarning }
 
 func (r *Report) count() {
@@ -58,7 +56,6 @@ func (r *Report) text() string {
 	return fmt.Sprintf("completed on %d, not on %d; see `roundsman show %s`", r.Completed, r.Failed, r.Run)
 }
 
-// resultOf reads the output of an ended task.
 func resultOf(ctx context.Context, client *starter.Client, item starter.Item) (Result, error) {
 	result := Result{Worker: workerOf(item.ID), State: item.State, Error: item.Error}
 	if result.Error == "" && !result.done() {

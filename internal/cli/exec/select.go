@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// selection divides the workers that carry all labels.
 type selection struct {
 	// ready are ONLINE and can run a command. The heartbeats of late are overdue.
 	ready, late []string
@@ -54,7 +53,6 @@ func runsCommands(worker contract.WorkerRegistration) bool {
 	})
 }
 
-// missing lists the labels of the registry, for a selection without a worker.
 func missing(workers []contract.WorkerDetail, labels map[string]string) error {
 	known := map[string]bool{}
 	for _, worker := range workers {

@@ -19,7 +19,6 @@ const taskID = "run"
 // maxAtOnce is the largest concurrency of a DAG.
 const maxAtOnce = 500
 
-// request is one command line for a set of workers.
 type request struct {
 	workers []string
 	command []string
@@ -30,8 +29,7 @@ type request struct {
 	timeout time.Duration
 }
 
-// compile returns a DAG with a task for each worker. A task has one attempt. A task that loses its
-// worker fails, because the program may have done its work already.
+// A task has one attempt and fails with its worker, because the program may have done its work already.
 func (r request) compile() (*spec.Compiled, error) {
 	atOnce := r.max
 	if atOnce == 0 || atOnce > maxAtOnce {
@@ -61,5 +59,4 @@ func (r request) compile() (*spec.Compiled, error) {
 // escape returns the template whose result is the word.
 func escape(word string) string { return strings.ReplaceAll(word, "{{", "{{`{{`}}") }
 
-// workerOf returns the worker of a task.
 func workerOf(task string) string { return strings.TrimPrefix(task, taskID+".") }

@@ -116,7 +116,7 @@ func auditSorting() ui.Sorting[contract.AuditEntry] {
 	}
 }
 
-// followAudit shows the entries found and then new entries. It waits while the control plane is absent.
+// followAudit waits while the control plane is absent.
 func (c *commands) followAudit(ctx *cli.Context, client *starter.Client, filter contract.AuditFilter, found starter.AuditFound) error {
 	for first := true; ; first = false {
 		if err := c.showEntries(ctx, found.Entries, first); err != nil {
@@ -155,7 +155,6 @@ func (c *commands) showEntries(ctx *cli.Context, entries []contract.AuditEntry, 
 	return nil
 }
 
-// auditObjectOf returns the object of an entry.
 func auditObjectOf(entry contract.AuditEntry) string { return cmp.Or(entry.Object, entry.JobType) }
 
 func (c *commands) printAudit(entries []contract.AuditEntry, bare bool) {
@@ -192,13 +191,12 @@ func auditWhat(entry contract.AuditEntry) ui.Cell {
 	if entry.Count > 1 {
 		what += fmt.Sprintf(" ×%d", entry.Count)
 	}
-	if entry.Action == "refused" {
+	if entry.Action == contract.AuditRefused {
 		return ui.Cell{Text: what, Paint: ui.Bad}
 	}
 	return ui.Cell{Text: what, Paint: ui.Odd}
 }
 
-// auditText returns the rest of an entry, without actor, operation and object.
 func auditText(entry contract.AuditEntry) string {
 	var parts []string
 	switch {

@@ -13,10 +13,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// probeTimeout bounds the contact to the cluster.
 const probeTimeout = 5 * time.Second
 
-// retentionCheck compares the configured retention with the namespace.
 func (c *commands) retentionCheck(ctx *cli.Context, client *starter.Client) []doctor.Check {
 	if len(c.ConfigFiles(ctx)) == 0 {
 		return nil
@@ -28,8 +26,7 @@ func (c *commands) retentionCheck(ctx *cli.Context, client *starter.Client) []do
 	return []doctor.Check{doctor.CheckRetention(ctx.Context, client, loaded.Retention.Runs.Std(), time.Now())}
 }
 
-// clusterChecks contact the cluster of the configuration from this machine. Without a configuration there are
-// none.
+// clusterChecks contact the cluster of the configuration, if any, from this machine.
 func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
 	if len(c.ConfigFiles(ctx)) == 0 {
 		return nil

@@ -110,7 +110,7 @@ func (c *commands) printChain(chain []explainer.Link) {
 	}
 }
 
-// printEnded prints how a run, or the last run of a job type, ended. It prints nothing after a plain success.
+// printEnded prints nothing after a plain success.
 func (c *commands) printEnded(e explainer.Explanation) bool {
 	if e.Ended == nil || e.Ended.Detail == "" && e.Ended.Remedy == "" {
 		return false
@@ -145,8 +145,7 @@ func (c *commands) printReason(reason explain.Reason) {
 	}
 }
 
-// printWrapped breaks text between words to fit the terminal. A pipe gets one line, for grep. A command line in
-// backquotes stays in one piece, so that it can be copied.
+// A pipe gets one line, for grep. A command line in backquotes stays in one piece, so that it can be copied.
 func (c *commands) printWrapped(first, text string) {
 	width := cmp.Or(c.Env.Width, math.MaxInt)
 	indent := strings.Repeat(" ", runewidth.StringWidth(first))

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/starter/holds"
 )
 
-// handOver adds all holds, and the changes that people made since then.
 func (s *status) handOver(ctx context.Context, client *starter.Client) {
 	note := func(err error) {
 		if err != nil {

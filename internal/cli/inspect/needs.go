@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// needRows bounds the printed states that need a person.
 const needRows = 20
 
 func (c *commands) printNeeds(needs []explain.Need, now time.Time) {
@@ -33,7 +32,6 @@ func (c *commands) printNeeds(needs []explain.Need, now time.Time) {
 	c.Print("")
 }
 
-// withoutNeeds returns the status without the job types, workers and receivers whose state is listed as a need.
 func withoutNeeds(s status) status {
 	needed := func(kind, name string) bool {
 		return slices.ContainsFunc(s.Needs, func(n explain.Need) bool { return n.Kind == kind && n.Name == name })

@@ -135,7 +135,6 @@ func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client, name s
 	return c.Done(ctx, ended, "receiver %s accepted the test", name)
 }
 
-// deliveryOf waits until a delivery has ended.
 func deliveryOf(ctx context.Context, client *starter.Client, id string) (contract.DeliveryView, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, testWithin, fmt.Errorf("the test has no answer after %s: see `roundsman receivers`", testWithin))
 	defer cancel()

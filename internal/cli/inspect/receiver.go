@@ -8,7 +8,6 @@ import (
 	"github.com/roundsman/roundsman/starter/explainer"
 )
 
-// receiverWaits bounds the listed notifications that wait for a receiver.
 const receiverWaits = 5
 
 // receiverLines lists the deliveries of a receiver and its backlog, and nothing for other things.

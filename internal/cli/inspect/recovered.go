@@ -11,7 +11,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// subject is the job type or the DAG of a run.
 type subject struct{ jobType, dag string }
 
 func subjectOf(run starter.Run) subject {
@@ -22,15 +21,12 @@ func subjectOf(run starter.Run) subject {
 }
 
 const (
-	// maxQuestions bounds the requests to visibility that are in flight.
 	maxQuestions = 4
-	// lastCompleted bounds the completed runs that are searched for a run by schedule, which does the same work
-	// again.
+	// lastCompleted bounds the completed runs searched for a run by schedule, which does the same work again.
 	lastCompleted = 20
 )
 
-// stillFailed leaves out failed runs if a later run of their job type or DAG has completed. It returns the
-// number left out.
+// stillFailed leaves out failed runs if a later run of their job type or DAG has completed.
 func stillFailed(ctx context.Context, client *starter.Client, failed []starter.Run) (left []starter.Run, recovered int, err error) {
 	var mu sync.Mutex
 	completed := map[subject]starter.Run{}

@@ -17,7 +17,6 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// skippedRuns are the runs of one job type that were skipped for one reason.
 type skippedRuns struct {
 	JobType string        `json:"job_type"`
 	Code    contract.Code `json:"code"`
@@ -50,7 +49,6 @@ func skippedSince(ctx context.Context, client *starter.Client, since time.Time) 
 	return grouped(each), nil
 }
 
-// grouped counts the runs of a job type by code. The newest run represents them.
 func grouped(each []skippedRuns) []skippedRuns {
 	all := []skippedRuns{}
 	for _, one := range each {
@@ -68,7 +66,6 @@ func grouped(each []skippedRuns) []skippedRuns {
 	return all
 }
 
-// addPools names the exhausted pools that jobs of due job types need.
 func addPools(ctx context.Context, client *starter.Client, due []dueRun, types []jobtypes.JobType) {
 	takes := slices.ContainsFunc(types, func(t jobtypes.JobType) bool { return len(t.Spec.JobResources) > 0 })
 	if !takes {

@@ -36,7 +36,6 @@ const (
 	clearScreen = "\x1b[H\x1b[J"
 )
 
-// status is the state of everything at one moment.
 type status struct {
 	Running []runningRun `json:"running"`
 	Due     []dueRun     `json:"due"`
@@ -60,16 +59,14 @@ type status struct {
 	jobTypes []jobtypes.JobType
 }
 
-// runningRun is an open run with its progress and its wait.
 type runningRun struct {
 	starter.Run
 
 	Progress string `json:"progress,omitempty"`
 }
 
-// dueRun is a tick within the next hour. Skipped is the reason why no run comes of it. Begins is the expected
-// start of its run, from [calendar.ForecastOf]. Waits is the cause of its delay: a lane, a window, the run
-// before it, or an exhausted pool.
+// dueRun is a tick within the next hour. Begins is the expected start, from [calendar.ForecastOf]. Waits is the cause
+// of its delay: a lane, a window, the run before it, or an exhausted pool.
 type dueRun struct {
 	JobType string    `json:"job_type"`
 	At      time.Time `json:"at"`
@@ -153,7 +150,7 @@ func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 	}
 }
 
-// statusOf sends all requests at the same time. A failed request is noted and does not stop the others.
+// A failed request is noted and does not stop the others.
 func statusOf(ctx context.Context, client *starter.Client, now, since time.Time) status {
 	found := status{Since: since, Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}, Needs: []explain.Need{}}
 	var asking errgroup.Group
@@ -215,7 +212,6 @@ func statusOf(ctx context.Context, client *starter.Client, now, since time.Time)
 	return found
 }
 
-// failedSince lists failed runs without those that later runs made good.
 func failedSince(ctx context.Context, client *starter.Client, since time.Time) (failed []starter.Run, recovered int, err error) {
 	failed, err = client.Runs().List(ctx, starter.RunFilter{
 		Outcomes: []contract.Outcome{contract.OutcomeFailed, contract.OutcomeTimeout, contract.OutcomePartial}, Since: since, Limit: statusRuns,
@@ -226,7 +222,6 @@ func failedSince(ctx context.Context, client *starter.Client, since time.Time) (
 	return stillFailed(ctx, client, failed)
 }
 
-// single divides joined errors.
 func single(faults []error) (all []error) {
 	for _, err := range faults {
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -238,7 +233,6 @@ func single(faults []error) (all []error) {
 	return all
 }
 
-// failingReceivers lists the receivers that refused their last notification.
 func failingReceivers(ctx context.Context, client *starter.Client) ([]contract.ReceiverView, error) {
 	view, err := client.Notifications().View(ctx)
 	if errors.Is(err, starter.ErrNotFound) {
@@ -277,8 +271,7 @@ func progressOf(ctx context.Context, client *starter.Client, run starter.Run) (s
 	return withWait(done, snapshot.Paused, waiting), snapshot.Pace
 }
 
-// waitInside returns the first wait of the run's pending jobs, or of a DAG inside the run. Such items have no
-// activity.
+// waitInside returns the first wait of items without an activity: pending jobs, or a DAG inside the run.
 func waitInside(ctx context.Context, client *starter.Client, run starter.Run) string {
 	explained, err := explainer.Explain(ctx, client, run.WorkflowID)
 	if err != nil || len(explained.Reasons) == 0 {
@@ -288,7 +281,6 @@ func waitInside(ctx context.Context, client *starter.Client, run starter.Run) st
 	return waitText(first, run.WorkflowID)
 }
 
-// waitText names the code and the object of a reason, and the item.
 func waitText(reason explain.Reason, run string) string {
 	text := string(reason.Code)
 	if reason.Object != "" {
@@ -300,7 +292,6 @@ func waitText(reason explain.Reason, run string) string {
 // quietFrom is the silence from which status counts a job as silent.
 const quietFrom = 5 * time.Minute
 
-// quietText counts the silent jobs; empty if there are none.
 func quietText(active []starter.ActiveItem) string {
 	n, longest := 0, time.Duration(0)
 	for _, job := range active {

@@ -21,11 +21,9 @@ import (
 const (
 	// silentAfter is the silence from which a job counts as silent: several heartbeats of the slowest kind.
 	silentAfter = 30 * time.Second
-	// summaryJobs bounds the named running jobs.
 	summaryJobs = 5
 )
 
-// activity is the current activity of a run: the summary of an explanation.
 type activity struct {
 	// Running has the jobs that a worker has begun. InFlight also counts the jobs on their way to one.
 	Running  []jobActivity `json:"running"`
@@ -45,7 +43,6 @@ type jobActivity struct {
 	Until       time.Time `json:"silent_until,omitzero"`
 }
 
-// waitingReason counts the jobs with the same wait.
 type waitingReason struct {
 	Code   string `json:"code"`
 	Object string `json:"object,omitempty"`
@@ -53,7 +50,6 @@ type waitingReason struct {
 	Count  int    `json:"count"`
 }
 
-// activityOf returns the activity of the open run of an explanation, nil without one.
 func activityOf(ctx context.Context, client *starter.Client, e explainer.Explanation, now time.Time) *activity {
 	if e.Run == nil || !e.Run.Open() {
 		return nil
@@ -89,7 +85,6 @@ func (a *activity) lostAfter(patience time.Duration) {
 	}
 }
 
-// runningNow lists the jobs on workers, the longest silence first.
 func runningNow(active []starter.ActiveItem, one string, now time.Time) activity {
 	found := activity{Running: []jobActivity{}, Waiting: []waitingReason{}}
 	for _, job := range active {
@@ -120,7 +115,6 @@ func runningNow(active []starter.ActiveItem, one string, now time.Time) activity
 	return found
 }
 
-// waitingFor counts the waiting jobs of a group by their wait.
 func waitingFor(group contract.GroupStatus) []waitingReason {
 	waiting, rest := []waitingReason{}, group.Pending
 	add := func(reason waitingReason) {
@@ -152,7 +146,6 @@ func waitingFor(group contract.GroupStatus) []waitingReason {
 	return waiting
 }
 
-// lines returns the activity as lines of text.
 func (a *activity) lines(now time.Time) []string {
 	if a == nil || a.InFlight+len(a.Waiting) == 0 {
 		return nil
@@ -214,5 +207,4 @@ func explainKey(ctx context.Context, client *starter.Client, key string, unknown
 	return explainer.Explanation{}, unknown
 }
 
-// maxKeyRuns bounds the open runs that are searched for a key.
 const maxKeyRuns = 20

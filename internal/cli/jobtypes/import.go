@@ -88,7 +88,6 @@ func (c *commands) awaitHandlers(ctx *cli.Context, client *starter.Client) ([]jo
 	}
 }
 
-// isForeign reports whether a weed worker has the handler.
 func isForeign(d jobtype.Descriptor) bool {
 	_, foreign := translate.HintsOf(d)
 	return foreign
@@ -114,7 +113,6 @@ func choose(known []jobtype.Descriptor, names []string) ([]jobtype.Descriptor, e
 	return chosen, nil
 }
 
-// imported returns a configuration with a job type for each handler.
 func imported(handlers []jobtype.Descriptor) (*yaml.Node, error) {
 	types := mapping()
 	for _, descriptor := range handlers {
@@ -188,7 +186,6 @@ func importedType(d jobtype.Descriptor) (one *yaml.Node, name string, err error)
 	return one, name, nil
 }
 
-// policyNode has the keys in the order of the policy.
 func policyNode(policy jobtype.Policy) (*yaml.Node, error) {
 	encoded, err := json.Marshal(policy)
 	if err != nil {
@@ -206,7 +203,6 @@ func policyNode(policy jobtype.Policy) (*yaml.Node, error) {
 	return node, nil
 }
 
-// formSchema is the part of a JSON Schema with the defaults.
 type formSchema struct {
 	Title       string                     `json:"title"`
 	Description string                     `json:"description"`
@@ -225,8 +221,7 @@ type formSchema struct {
 	} `json:"allOf"`
 }
 
-// defaults returns the settings of a form, nil if there are none. It leaves out read-only settings and those
-// that depend on another setting.
+// defaults omits read-only settings and those that depend on another setting.
 func (s formSchema) defaults() *yaml.Node {
 	conditional := map[string]bool{}
 	for _, rule := range s.AllOf {
@@ -254,7 +249,6 @@ func (s formSchema) defaults() *yaml.Node {
 	return node
 }
 
-// comment returns the title, the help and the limits of a field.
 func (s formSchema) comment(name string) string {
 	var parts []string
 	if s.Title != "" && s.Title != name {

@@ -79,7 +79,6 @@ func typeSorting() ui.Sorting[jobtypes.JobType] {
 	}
 }
 
-// lastOf returns the newest run of the Schedule, zero without one.
 func lastOf(known jobtypes.JobType) jobtypes.ScheduledRun {
 	if len(known.Recent) == 0 {
 		return jobtypes.ScheduledRun{}
@@ -104,7 +103,6 @@ func (c *commands) printJobTypes(types []jobtypes.JobType, filtered bool) {
 	c.PrintTable(listed, empty)
 }
 
-// scheduledOutcome returns how a run of the Schedule ended, "-" if that is unknown.
 func scheduledOutcome(run jobtypes.ScheduledRun) ui.Cell {
 	if run.Status == "" {
 		return ui.Text("-")
@@ -142,8 +140,7 @@ func State(known jobtypes.JobType) ui.Cell {
 	return state
 }
 
-// addLive adds the holds and workers of job types, which only a control plane returns. A list of names needs
-// neither.
+// Only a control plane returns holds and workers. A list of names needs neither.
 func (c *commands) addLive(ctx *cli.Context, client *starter.Client, types []jobtypes.JobType) {
 	if !ui.WantsNames(ctx) {
 		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
@@ -249,7 +246,6 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	c.PrintTable(listed, "")
 }
 
-// stallText returns the silence after which a job is stalled.
 func stallText(policy jobtype.Policy) string {
 	if policy.Liveness == jobtype.LivenessProcess {
 		return "never"
@@ -265,7 +261,6 @@ func everyFrom(spec contract.JobTypeSpec) string {
 	return ""
 }
 
-// handlerDefaults lists the settings of the policy that are defaults of the handler.
 func handlerDefaults(spec contract.JobTypeSpec) string {
 	var defaults []string
 	flat := override.Flat(spec.Policy)
@@ -284,7 +279,7 @@ func (c *commands) jobTypesPause() *cli.Command {
 
 Examples:
   roundsman pause scrub --reason "until the new disks are in"`,
-		Flags: ui.With(&cli.StringFlag{Name: "note", Usage: "`TEXT` that tells others why"}),
+		Flags: ui.With(&cli.StringFlag{Name: "note", Usage: "reason `TEXT` for others"}),
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			if err := jobtypes.Of(client).Pause(ctx.Context, name, ctx.String("note")); err != nil {
 				return err

@@ -39,7 +39,6 @@ Examples:
 	}
 }
 
-// budgetText returns a retry budget in one line.
 func budgetText(budget *contract.RetryBudget) string {
 	if budget == nil {
 		return ""

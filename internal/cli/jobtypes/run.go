@@ -75,8 +75,7 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name str
 	return c.ran(ctx, client, known, triggered)
 }
 
-// runWith starts a run of a DAG with params as a submission of one job. A Schedule cannot pass params to one
-// run.
+// A Schedule cannot pass params to one run, so runWith submits one job.
 func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, params [][2]string) error {
 	if known.Spec.DAG == nil {
 		return c.detectWith(ctx, client, known, params)
@@ -135,7 +134,6 @@ func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jo
 	return c.ran(ctx, client, known, jobtypes.Triggered{RunRef: run})
 }
 
-// paramNames returns the keys of params.
 func paramNames(params [][2]string) []string {
 	names := make([]string, len(params))
 	for i, param := range params {
@@ -178,7 +176,6 @@ func (c *commands) began(ctx *cli.Context, client *starter.Client, known jobtype
 	return nil
 }
 
-// laneText names the run that a new run waits for.
 func laneText(begun jobtypes.Begun) string {
 	if begun.Lane == "" {
 		return ""
@@ -266,8 +263,7 @@ func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string)
 	return contract.JobTypeSpec{}, ui.Usagef("the configuration has no job type %s: it has %s", name, strings.Join(ui.SortedKeys(loaded.JobTypes), ", "))
 }
 
-// awaitDryRun waits for the result. It cancels the dry run if the operator interrupts, because nothing else
-// uses the result.
+// awaitDryRun cancels the dry run if the operator interrupts: nothing else uses the result.
 func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) (contract.JobGroupResult, error) {
 	limit := ctx.Duration(ui.FlagTimeout)
 	waiting, cancel := context.WithTimeout(ctx.Context, limit)
@@ -300,8 +296,7 @@ func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref sta
 	return result, errors.Join(fmt.Errorf("no result within %s: %s", limit, why), cancelErr)
 }
 
-// detectPatience is how long a dry run waits for a detection before the reason is printed, and the interval at
-// which the reason is read again.
+// detectPatience is the wait of a dry run before the reason is printed, and the interval of its reads.
 const detectPatience = 3 * time.Second
 
 // tellWaiting prints the reason why a dry run waits, after each change, until ctx ends.
@@ -329,7 +324,6 @@ func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref 
 	}
 }
 
-// printProposals prints the first proposals and the number of the others.
 func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	listed := ui.NewTable("KEY", "PRIORITY", "NODE", "WHAT")
 	shown := result.Proposals[:min(limit, len(result.Proposals))]

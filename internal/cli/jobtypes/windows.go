@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// addWindows shows the configured windows, whether one is open, and the next change.
 func addWindows(shown *ui.Fields, known jobtypes.JobType, now time.Time) {
 	w := known.Window
 	if w == nil {

@@ -21,8 +21,7 @@ const (
 	maxItemName = 32
 )
 
-// bars shows one live bar per open run and, below it, rows for the first running
-// items; the summary of an ended run stays above them.
+// bars shows one live bar per open run and, below it, rows for the first running items.
 type bars struct {
 	mu        sync.Mutex
 	container *mpb.Progress
@@ -34,7 +33,6 @@ type bars struct {
 	closed    bool
 }
 
-// runRows are the rows of one run.
 type runRows struct {
 	*row
 
@@ -166,7 +164,6 @@ func (r *row) set(done, total int, said, text string) {
 	r.bar.SetCurrent(int64(done))
 }
 
-// drop removes the rows of a run from the screen.
 func (r *runRows) drop() {
 	for _, shown := range r.items {
 		shown.bar.Abort(true)

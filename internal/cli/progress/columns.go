@@ -11,11 +11,9 @@ const (
 	defaultWidth = 100
 )
 
-// columns divides the width of a terminal among name, counts, bar and text. The text gets the rest and matters
-// more, so the bar shrinks first.
+// The text matters more than the bar and gets the rest, so the bar shrinks first.
 type columns struct {
-	width int
-	// names and counts are the widest of any row so far.
+	width         int
 	names, counts int
 }
 
@@ -26,7 +24,6 @@ func columnsOf(width int) columns {
 	return columns{width: width}
 }
 
-// name shortens a row's name.
 func (c *columns) name(name string) string {
 	name = shorten(name, max(c.width/3, shortestText))
 	c.names = max(c.names, runewidth.StringWidth(name))
@@ -43,7 +40,6 @@ func (c *columns) indented(name string) string {
 
 func (c *columns) bar() int { return min(max(c.width/5, narrowestBar), widestBar) }
 
-// text shortens a row's text next to its counts.
 func (c *columns) text(text, counts string) string {
 	const spaces = 4 // mpb writes a space after each column.
 	c.counts = max(c.counts, runewidth.StringWidth(counts))

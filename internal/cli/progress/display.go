@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Display shows any number of runs, of job types and of DAGs. Its methods may be
-// called from several goroutines.
+// Display shows any number of runs. Its methods may be called from several goroutines.
 type Display interface {
 	// Update shows the state of a run. The first update adds the run. An ended run leaves a summary.
 	Update(snapshot starter.Snapshot)
@@ -50,12 +49,10 @@ func New(w io.Writer, o Options) Display {
 	return &lines{w: w, now: o.Now, every: every, stamp: stamp, seen: map[string]*lineState{}}
 }
 
-// nameOf returns the first words of lines about a run.
 func nameOf(snapshot starter.Snapshot) string {
 	return cmp.Or(snapshot.Name(), snapshot.WorkflowID)
 }
 
-// news finds urgent events in the snapshots of one run.
 type news struct {
 	failed, asked map[string]bool
 	paused, held  bool

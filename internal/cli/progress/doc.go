@@ -1,3 +1,2 @@
-// Package progress shows runs while they run: live bars for a person at a
-// terminal, plain lines for a pipe or a log.
+// Package progress shows runs: live bars at a terminal, plain lines for a pipe or a log.
 package progress

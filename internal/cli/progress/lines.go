@@ -12,8 +12,7 @@ import (
 // lineEvery is the interval between lines of a run that makes progress, so that logs of long runs stay short.
 const lineEvery = 5 * time.Second
 
-// lines prints a line for the start of a run, the end of its detection, each urgent event and the end. Between
-// them it prints progress at intervals.
+// lines prints the start of a run, the end of its detection, urgent events and the end, and progress at intervals.
 type lines struct {
 	mu    sync.Mutex
 	w     io.Writer

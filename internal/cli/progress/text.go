@@ -165,8 +165,7 @@ func Doing(snapshot starter.Snapshot) string {
 	return strings.Join(parts, ", ")
 }
 
-// slowest returns one item that reports progress. It is the first by id, which started first, so the line does
-// not alternate between items.
+// The item that started first, so the line does not alternate between items.
 func slowest(active []starter.ActiveItem) string {
 	for _, item := range active {
 		if item.Progress == nil || item.Progress.Percent <= 0 && item.Progress.Message == "" {
@@ -177,7 +176,6 @@ func slowest(active []starter.ActiveItem) string {
 	return ""
 }
 
-// percent returns the progress that an item reported, "" without a report.
 func percent(item starter.ActiveItem) string {
 	if item.Progress == nil || item.Progress.Percent <= 0 {
 		return ""
@@ -185,7 +183,6 @@ func percent(item starter.ActiveItem) string {
 	return fmt.Sprintf("%.0f%%", min(item.Progress.Percent, 100))
 }
 
-// shorten cuts text to one line of at most width columns.
 func shorten(text string, width int) string {
 	return ui.Shorten(text, width)
 }

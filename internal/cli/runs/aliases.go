@@ -58,7 +58,7 @@ const flagConcurrency = "concurrency"
 func (c *commands) setConcurrency() *cli.Command {
 	return &cli.Command{
 		Name: "set", ArgsUsage: "RUN", Usage: "change an open run",
-		Flags: ui.With(&cli.IntFlag{Name: flagConcurrency, Usage: "keep at most `N` tasks in flight; what runs continues"}),
+		Flags: ui.With(&cli.IntFlag{Name: flagConcurrency, Usage: "keep at most `N` tasks in flight; running tasks continue"}),
 		Before: func(ctx *cli.Context) error {
 			if n := ctx.Int(flagConcurrency); !ctx.IsSet(flagConcurrency) || n < 1 || n > spec.MaxConcurrency {
 				return ui.Usagef("--concurrency %d: give a number from 1 to %d", n, spec.MaxConcurrency)

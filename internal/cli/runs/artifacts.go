@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/starter/joblogs"
 )
 
-// artifacts lists the files that an attempt has left, or prints one.
 func (c *commands) artifacts(ctx *cli.Context, client *starter.Client, ref starter.ItemRef) error {
 	list, err := joblogs.ListArtifacts(ctx.Context, client, ref, ctx.Int(flagAttempt))
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// typeAndKey reads the two arguments of a command about a dedupe key.
 func typeAndKey(ctx *cli.Context) (jobType, key string, err error) {
 	if jobType, err = ui.OneHeldName(ctx); err != nil {
 		return "", "", err
@@ -34,7 +33,7 @@ func WhatIsHeld(jobType, key string) string {
 
 func (c *commands) jobsForgive() *cli.Command {
 	return &cli.Command{
-		Name: "forgive", ArgsUsage: "TYPE KEY", Usage: "forget what is held against a dedupe key: failures, disabled, marked as done",
+		Name: "forgive", ArgsUsage: "TYPE KEY", Usage: "forget the failures and holds of a dedupe key",
 		Description: `The next detection that proposes the key gets it, and the count of the retry budget starts again.
 
 Examples:
@@ -61,7 +60,7 @@ Examples:
 
 func (c *commands) jobsMarkDone() *cli.Command {
 	return &cli.Command{
-		Name: "mark-done", ArgsUsage: "TYPE KEY", Usage: "say that the work of a dedupe key is done: it is left out for a time",
+		Name: "mark-done", ArgsUsage: "TYPE KEY", Usage: "mark the work of a dedupe key as done: it is left out for a time",
 		Description: `Proposals with the key are left out until the time is over or the key is forgiven; its failures are
 forgotten. A job of it that waits in a running group ends as canceled; one that runs continues. It works
 for every applied job type, with or without a retry budget. Marking again replaces the time.
@@ -94,7 +93,7 @@ Examples:
 
 func (c *commands) jobsDisabled() *cli.Command {
 	return &cli.Command{
-		Name: "disabled", ArgsUsage: "[TYPE]", Usage: "list what is held back: disabled by the retry budget, or marked as done",
+		Name: "disabled", ArgsUsage: "[TYPE]", Usage: "list holds: disabled by the retry budget, or marked as done",
 		Description: `A row without a KEY is the job type as a whole: its groups end as skipped. Proposals with a listed key
 are left out. Both pass by time, or with jobtypes re-enable and jobs forgive.
 
@@ -159,7 +158,6 @@ func holdCell(hold contract.AdmissionHold) ui.Cell {
 	return ui.Cell{Text: "retry budget", Paint: ui.Bad}
 }
 
-// showHeldBack lists the proposals that a run left out.
 func (c *commands) showHeldBack(snapshot starter.Snapshot) {
 	var held []contract.AdmissionHold
 	switch {

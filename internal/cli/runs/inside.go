@@ -9,10 +9,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// maxInside bounds the DAGs of a run that are shown with their tasks.
 const maxInside = 3
 
-// insideRun is the DAG of a job, with its first tasks.
 type insideRun struct {
 	Run   string         `json:"run"`
 	Items []starter.Item `json:"items"`
@@ -21,7 +19,6 @@ type insideRun struct {
 	snapshot starter.Snapshot
 }
 
-// inside lists the tasks of the open jobs of a job type with a DAG.
 func (c *commands) inside(ctx context.Context, client *starter.Client, snapshot starter.Snapshot, limit int) (list []insideRun) {
 	if snapshot.Group == nil || snapshot.Group.DAG == "" {
 		return nil

@@ -40,7 +40,7 @@ Examples:
 			stateFlag(starter.ItemStates()),
 			&cli.StringFlag{Name: FlagKey, Usage: "only the job with dedupe key `KEY`, alone or in its batch"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` jobs", Value: 200},
-			&cli.StringFlag{Name: flagNode, Usage: "search: only what the worker `ID` runs or ran last"},
+			&cli.StringFlag{Name: flagNode, Usage: "search: only items that the worker `ID` runs or ran last"},
 			jobTypeFlag(), runFlag(), c.itemSorting().Flag(),
 		}, ui.PeriodFlags()...)...),
 		Before: c.checkListJobs,
@@ -48,7 +48,6 @@ Examples:
 	}
 }
 
-// searchedRuns is the number of newest runs that a search reads.
 const searchedRuns = 200
 
 func runFlag() cli.Flag {
@@ -104,7 +103,7 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 			return err
 		}
 		if len(ctx.StringSlice(ui.FlagState)) == 0 && ctx.String(FlagKey) == "" {
-			none = fmt.Sprintf("%s has no jobs (`roundsman show %s` says why; other runs: `roundsman runs`)", ref.WorkflowID, ref.WorkflowID)
+			none = fmt.Sprintf("%s has no jobs (reason: `roundsman show %s`; other runs: `roundsman runs`)", ref.WorkflowID, ref.WorkflowID)
 		}
 	} else {
 		search, err := c.search(ctx)
@@ -180,8 +179,7 @@ func attempts(item starter.Item) string {
 	return fmt.Sprint(item.Attempt)
 }
 
-// what returns the most useful sentence about an item: its error, its wait, its progress message or its
-// summary.
+// The most useful sentence is the error, the wait, the progress message or the summary.
 func what(item starter.Item) string {
 	about := cmp.Or(item.Summary, item.DedupeKey)
 	if item.Decision != nil {
@@ -226,8 +224,7 @@ func itemTook(item starter.Item, now time.Time) string {
 	return ui.Span(took)
 }
 
-// itemSpan returns the duration of an item's last attempt, so far if it is open. It is unknown between two
-// attempts, for items that take no time, and if the end was not recorded.
+// The span is unknown between two attempts, for items that take no time, and without a recorded end.
 func itemSpan(item starter.Item, now time.Time) (time.Duration, bool) {
 	waits := item.Active == nil && (item.State == "pending" || item.State == "ready")
 	if item.State == "assigned" || item.StartedAt.IsZero() || item.EndedAt.IsZero() && (item.Ended() || waits) {
@@ -295,7 +292,6 @@ func checkJobRef(ctx *cli.Context) error {
 	return nil
 }
 
-// jobOf reads the job of a command line.
 func jobOf(ctx *cli.Context, client *starter.Client) (starter.ItemRef, error) {
 	arg, run := ctx.Args().First(), ctx.String(ui.FlagRun)
 	if key := ctx.String(FlagKey); key != "" {
@@ -318,7 +314,7 @@ func (c *commands) jobsCancel() *cli.Command {
 		Name: "cancel", ArgsUsage: "[RUN/JOB]", Usage: "cancel one job or task; the others continue",
 		Description: jobArgument + `
 
-A running job hears of it with its next heartbeat. A batch is one job: all of its items are canceled.
+A running job is canceled with its next heartbeat. A batch is one job: all of its items are canceled.
 
 Examples:
   roundsman cancel group/scrub-2026-11-20T09:00:00Z/job-00012
@@ -332,13 +328,13 @@ Examples:
 
 func (c *commands) jobsExpire() *cli.Command {
 	return &cli.Command{
-		Name: "expire", ArgsUsage: "[RUN/JOB]", Usage: "give up one job at once, whatever its handler does; the others continue",
+		Name: "expire", ArgsUsage: "[RUN/JOB]", Usage: "give up one job at once without its handler; the others continue",
 		Description: jobArgument + `
 
-For a job that cancel does not end, or not soon enough, because its node is gone or its handler does not
-listen. Its handler is told to stop, but not waited for: it may still run, and what it reports is ignored.
-A job that had begun ends as stale, another as expired. Its resources and its dedupe key are free for
-others; a handler that writes with its fence cannot disturb them.
+For a job that cancel does not end soon enough, because its node is gone or its handler ignores it.
+Its handler gets the cancel, but the command does not wait: it may still run, and its report is ignored.
+A begun job ends as stale, another as expired. Its resources and its dedupe key are free for others.
+A handler that writes with its fence cannot disturb them.
 
 Examples:
   roundsman cancel --force group/scrub-2026-11-20T09:00:00Z/job-00012
@@ -353,7 +349,6 @@ func jobReasonFlag() cli.Flag {
 	return &cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep with the job"}
 }
 
-// endJob requests the end of the job on the command line.
 func (c *commands) endJob(verb string, ask func(starter.Runs, context.Context, starter.ItemRef, string) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		ref, err := jobOf(ctx, client)

@@ -15,7 +15,7 @@ import (
 
 func (c *commands) jobsShow() *cli.Command {
 	return &cli.Command{
-		Name: "show", ArgsUsage: "[RUN/JOB]", Usage: "show one job or task: its progress, its attempts, what came of it",
+		Name: "show", ArgsUsage: "[RUN/JOB]", Usage: "show one job or task: its progress, its attempts, its result",
 		Description: jobArgument + `
 
 Examples:
@@ -110,7 +110,6 @@ func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
 	}
 }
 
-// showHistory prints the attempts at an item, the requests of operators, the result and the output.
 func (c *commands) showHistory(detail starter.ItemDetail) {
 	now := c.Env.Now()
 	if len(detail.Attempts) > 0 {
@@ -125,7 +124,7 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 	if len(detail.Requests) > 0 {
 		listed := ui.NewTable("REQUEST", "BY", "AT", "NOTE")
 		for _, request := range detail.Requests {
-			listed.Add(ui.Text(request.Action), ui.Text(request.By), ui.Text(ui.Stamp(request.At)), ui.Text(request.Note))
+			listed.Add(ui.Text(request.Did), ui.Text(request.By), ui.Text(ui.Stamp(request.At)), ui.Text(request.Note))
 		}
 		c.Print("")
 		c.PrintTable(listed, "")
@@ -155,8 +154,7 @@ func attemptTook(attempt starter.Attempt, now time.Time) string {
 	return ui.Span(attempt.EndedAt.Sub(attempt.StartedAt))
 }
 
-// ShowOutput prints the job's output, if it is more than its summary. It goes line by line, because a program's
-// control characters must not reach a terminal.
+// ShowOutput prints the job's output line by line: a program's control characters must not reach a terminal.
 func ShowOutput(c *ui.Program, result jobtype.Result) {
 	output := strings.TrimRight(result.Output, "\n")
 	if output == "" || output == result.Summary {

@@ -44,22 +44,21 @@ func (c *commands) jobsSubmit() *cli.Command {
 	return &cli.Command{
 		Name: "submit", Usage: "run jobs of a job type now, without a detection",
 		Description: `The jobs run in a group of their own, group/<job type>-adhoc-<id>, with the applied settings of
-the job type and through everything that detected jobs go through: lane, dedupe keys, objects,
-pools, placement, limits, retries. All commands about runs and jobs work on it. It takes its turn
-in an exclusive lane, after the first --not-before, and waits as long as that takes. If its
-maintenance window closes, it gives everything back and continues in the next one, for 30 days at most;
-` + "`roundsman explain RUN`" + ` says what it waits for. Beside an exclusive lane it runs next to the group of the Schedule, each with its own
-global_execution_concurrency. It does not count as a run of the job type: last success, sequence
-and the record of past runs stay those of the Schedule. A paused or disabled job type takes jobs too.
+the job type. They have the same lane, dedupe keys, objects, pools, placement, limits and retries as
+detected jobs. All commands about runs and jobs work on the group. It takes its turn in an exclusive
+lane, after the first --not-before. At the end of its maintenance window it returns all grants and
+continues in the next one, for 30 days at most; ` + "`roundsman explain RUN`" + ` shows its wait. Without an
+exclusive lane it runs next to the group of the Schedule, each with its own global_execution_concurrency.
+It does not count as a run of the job type: last success, sequence and the record of past runs stay
+those of the Schedule. A paused or disabled job type takes jobs too.
 
---params, and the params of a file's proposals, overlay those of the job type and are checked
-against the handler's schema. --file reads one proposal as JSON on each line (as a detection
-prints them with format: json), or a list in JSON or YAML. All of it is one group, or nothing is.
+--params, and the params of a file's proposals, overlay those of the job type. The handler's schema
+checks them. --file reads one proposal as JSON on each line (as a detection prints them with
+format: json), or a list in JSON or YAML. All of it is one group, or nothing is submitted.
 
-The same --id again starts nothing and says so; with other jobs it is refused. Job ids, attempts
-and fences are as usual. Exit code: 0 once the group was started; with --wait or --watch only if
-every job completed. A job whose --key another run holds is not run: the group ends as skipped
-(or partial) and says who is at it.
+The same --id again starts nothing; with other jobs it is refused. Exit code: 0 once the group was
+started; with --wait or --watch only if every job completed. A job whose --key another run holds does
+not run: the group ends as skipped (or partial) and names that run.
 
 Examples:
   roundsman jobs submit --type compress_logs --params '{"item": "/var/log/app/big.log"}' --key /var/log/app/big.log --wait
@@ -94,7 +93,6 @@ Examples:
 	}
 }
 
-// singleFlags shape one proposal.
 func singleFlags() []string {
 	return []string{
 		flagParams, flagSummary, flagDetail, FlagKey, flagPriority, flagNode, flagLabel, flagResource, flagExclusive, flagShared,
@@ -125,7 +123,6 @@ func checkSubmit(ctx *cli.Context) error {
 	return nil
 }
 
-// submitter submits proposals.
 type submitter struct{ *ui.Program }
 
 // send checks all that needs no server before it sends a request.
@@ -209,7 +206,6 @@ func (s submitter) await(ctx *cli.Context, client *starter.Client, ref starter.R
 	return s.waitSummary(ctx, client, ref)
 }
 
-// waitSummary waits for a run and prints its summary.
 func (s submitter) waitSummary(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 	ended, err := client.Runs().Await(ctx.Context, ref)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/roundsman/roundsman/starter/joblogs"
 )
 
-// followEvery is the interval of reads of a followed log.
 const followEvery = 500 * time.Millisecond
 
 const (
@@ -29,11 +28,11 @@ const (
 
 func (c *commands) jobsLogs() *cli.Command {
 	return &cli.Command{
-		Name: "logs", ArgsUsage: "[RUN/JOB]", Usage: "print what a job or task prints, while it runs and after",
+		Name: "logs", ArgsUsage: "[RUN/JOB]", Usage: "print the output of a job or task, while it runs and after",
 		Description: jobArgument + `
 
-The worker of the attempt answers, from the files in its data directory: with all of the output up to output.max, else
-with its beginning and its end, for output.keep after the end. Without such a worker, the last 16 KiB come from the result.
+The worker of the attempt answers from its data directory, for output.keep after the end. It has the whole output up
+to output.max, else the beginning and the end. Without such a worker, the last 16 KiB come from the result.
 
 Examples:
   roundsman logs group/scrub-2026-11-20T09:00:00Z/job-00012
@@ -44,7 +43,7 @@ Examples:
   roundsman logs scrub/12 --artifacts
   roundsman logs scrub/12 --artifact reports/a.json > a.json`,
 		Flags: ui.With(
-			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print what comes, until the job has ended"},
+			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print new output until the job has ended"},
 			&cli.IntFlag{Name: flagAttempt, Usage: "of attempt `N`; 0: of the last one"},
 			&cli.IntFlag{Name: flagTail, Usage: "begin with the last `N` lines, at most 256 KiB; 0: print all"},
 			&cli.BoolFlag{Name: flagArtifacts, Usage: "list the files that the attempt has left"},
@@ -59,6 +58,10 @@ Examples:
 			if ctx.Int(flagTail) < 0 {
 				return ui.Usagef("--tail %d: must not be negative", ctx.Int(flagTail))
 			}
+			if !ctx.Bool(flagFollow) { // What follows needs the state of now.
+				ctx.Context = starter.WithMemory(ctx.Context)
+				defer func() { c.Note(starter.RecallOf(ctx.Context)) }()
+			}
 			ref, err := jobOf(ctx, client)
 			if err != nil {
 				return err
@@ -71,7 +74,6 @@ Examples:
 	}
 }
 
-// log prints the parts of an output.
 type log struct {
 	*commands
 	ref     starter.ItemRef
@@ -150,7 +152,6 @@ func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starte
 	}
 }
 
-// print prints a part after a note about missing output before it.
 func (l *log) print(part joblogs.Part) error {
 	if part.From == joblogs.FromResult && !l.printed {
 		l.Complain("note: only the end, from the result; %s", part.Note)

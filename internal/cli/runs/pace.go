@@ -7,15 +7,14 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// PaceText compares a run with the usual duration: verdict, run time, usual duration, and number of completed
-// runs. It is empty without a comparison.
+// PaceText compares a run with the usual duration; empty without a comparison.
 func PaceText(p *contract.Pace) string {
 	if p == nil {
 		return ""
 	}
 	known := ui.Plural(p.Usual.Of, "completed run")
 	if p.Verdict == contract.PaceUnknown {
-		return fmt.Sprintf("unknown: %s to compare with, too few to tell", known)
+		return fmt.Sprintf("unknown: %s to compare with, too few", known)
 	}
 	text := string(p.Verdict)
 	if p.Verdict != contract.PaceUsual {

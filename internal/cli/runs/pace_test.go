@@ -24,7 +24,7 @@ func TestPaceText(t *testing.T) {
 	assert.Equal(t, "usual", PaceCell(ended).Text)
 
 	first := &contract.Pace{Verdict: contract.PaceUnknown, Took: minutes(1), Usual: contract.Usual{Of: 1}}
-	assert.Equal(t, "unknown: 1 completed run to compare with, too few to tell", PaceText(first))
+	assert.Equal(t, "unknown: 1 completed run to compare with, too few", PaceText(first))
 	assert.Equal(t, "-", PaceCell(first).Text)
 	assert.Empty(t, PaceText(nil))
 	assert.Equal(t, "-", PaceCell(nil).Text)

@@ -19,7 +19,6 @@ import (
 // maxSubmitFile bounds the read of a file of proposals.
 const maxSubmitFile = 256 << 20
 
-// readInput reads a file, or stdin for "-".
 func readInput(stdin io.Reader, name string) ([]byte, error) {
 	from := stdin
 	if name != ui.StdinName {
@@ -79,8 +78,7 @@ func toJSON(data []byte) (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// readProposals reads a file of proposals: JSON lines, or a list in JSON or YAML. It reports all faults at
-// once.
+// readProposals reads JSON lines, or a list in JSON or YAML. It reports all faults at once.
 func readProposals(stdin io.Reader, name string) ([]jobtype.Proposal, error) {
 	data, err := readInput(stdin, name)
 	if err != nil {
@@ -108,7 +106,6 @@ func readProposals(stdin io.Reader, name string) ([]jobtype.Proposal, error) {
 	return list, errors.Join(faults...)
 }
 
-// piece is one proposal and its place in the file.
 type piece struct {
 	at   string
 	data json.RawMessage

@@ -83,7 +83,6 @@ func faulty(err error) error {
 	return err
 }
 
-// showPlan answers with the plan of a dry run.
 func showPlan(p *ui.Program, ctx *cli.Context, plan preview, title string) error {
 	if ui.WantsData(ctx) {
 		return p.Answer(ctx, plan)

@@ -22,13 +22,12 @@ import (
 
 func (c *commands) runsShow() *cli.Command {
 	return &cli.Command{
-		Name: "show", ArgsUsage: "RUN", Usage: "show one run: what it does, or what came of it",
+		Name: "show", ArgsUsage: "RUN", Usage: "show one run: its progress, or its result",
 		Description: runArgument + `
 
-Of a DAG its tasks are listed; FROM names the earlier run that produced a task's state, where ` + "`retry`" + `
-took it over. Those of a run that has ended are in the order in which they began, with what people decided
-and what was returned; --output wide adds when they were ready and began. With --task, one that has ended shows what it
-returned and printed.
+Of a DAG it lists the tasks. FROM names the earlier run from which ` + "`retry`" + ` took a task's state over.
+An ended run has them in the order of their begin, with decisions of people and results. --output wide
+adds the times of ready and begin. With --task it shows the result and the output of an ended task.
 
 Examples:
   roundsman show scrub@
@@ -51,7 +50,6 @@ func stateFlag(states []string) cli.Flag {
 	return &cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only items in `STATE`: " + strings.Join(states, ", ") + "; may be given several times"}
 }
 
-// checkItems checks the flags that choose items.
 func checkItems(states []string) cli.BeforeFunc {
 	return func(ctx *cli.Context) error {
 		for _, state := range ctx.StringSlice(ui.FlagState) {
@@ -66,7 +64,6 @@ func checkItems(states []string) cli.BeforeFunc {
 	}
 }
 
-// shownRun is a run as JSON, with its listed items.
 type shownRun struct {
 	starter.Snapshot
 
@@ -213,9 +210,8 @@ func workerText(worker contract.GroupWorker) string {
 	return text
 }
 
-// addGroup adds the fields of a group.
 func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
-	ignored := ui.Cell{Text: "ignored, as an operator asked", Paint: ui.Odd}
+	ignored := ui.Cell{Text: "ignored by request of an operator", Paint: ui.Odd}
 	if group := snapshot.Group; group != nil {
 		switch {
 		case group.IgnoresWindow:
@@ -254,7 +250,6 @@ func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
 	}
 }
 
-// addExplanations lists the detector's explanations.
 func addExplanations(shown *ui.Fields, lines []string) {
 	for _, line := range lines {
 		shown.Add("detection", ui.Text(line))
@@ -276,7 +271,6 @@ func addMissed(shown *ui.Fields, missed []contract.MissedWorker, all int) {
 	}
 }
 
-// addDAG adds the fields of a DAG run.
 func addDAG(shown *ui.Fields, snapshot starter.Snapshot) {
 	state, id := snapshot.DAGStatus, snapshot.WorkflowID
 	if state == nil {

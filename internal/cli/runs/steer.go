@@ -17,16 +17,16 @@ import (
 
 func (c *commands) runsPause() *cli.Command {
 	return &cli.Command{
-		Name: "pause", ArgsUsage: "RUN", Usage: "start no more jobs until resume; what runs continues",
+		Name: "pause", ArgsUsage: "RUN", Usage: "start no more jobs until resume; running jobs continue",
 		Description: runArgument + `
 
-Paused time does not count against max_runtime, but against the deadline of a DAG. Pausing what is paused replaces the note. To keep a job
+Paused time does not count against max_runtime, but against the deadline of a DAG. A repeated pause replaces the note. To keep a job
 type from being due at all: roundsman pause.
 
 Examples:
   roundsman pause scrub@ --reason "backup is running"
   roundsman pause rolling-maintenance@`,
-		Flags: ui.With(&cli.StringFlag{Name: ui.FlagNote, Usage: "`TEXT` that tells others why"}),
+		Flags: ui.With(&cli.StringFlag{Name: ui.FlagNote, Usage: "reason `TEXT` for others"}),
 		Action: c.onRun(refs.Resolver.Run, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Pause(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
 				return err
@@ -72,9 +72,8 @@ func (c *commands) runsSet() *cli.Command {
 
 ` + SettingsArgument + `
 A run of a DAG has concurrency, and concurrency.FANOUT for each of its fan-outs.
-They are in force at once: more jobs start, fewer follow those that run, a deadline moves. The run refuses
-what is out of range, and nothing is changed then. Later runs are as configured: for those, and the next
-ones, use roundsman set, or the configuration and apply.
+They are in force at once. The run refuses values out of range, and nothing is changed then.
+Later runs are as configured: for those use roundsman set, or the configuration and apply.
 
 Examples:
   roundsman set scrub@ global_execution_concurrency=8 per_worker_execution_concurrency=4
@@ -108,12 +107,12 @@ func CheckSettings(ctx *cli.Context) error {
 
 func (c *commands) runsCancel() *cli.Command {
 	return &cli.Command{
-		Name: "cancel", ArgsUsage: "RUN", Usage: "cancel a run, or some of its jobs or tasks: what runs is stopped, the rest never starts",
+		Name: "cancel", ArgsUsage: "RUN", Usage: "cancel a run, or some of its jobs or tasks: running ones are stopped, the rest never starts",
 		Description: runArgument + `
 
 The same as the Web UI's cancel button and ` + "`temporal workflow cancel`" + `. Finished jobs stay finished.
 Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel stops those too. With --task
-only those are canceled; what depends on them is blocked.
+only those are canceled; their dependants are blocked.
 
 Examples:
   roundsman cancel scrub
@@ -166,7 +165,6 @@ func (c *commands) cancelItems(ctx *cli.Context, client *starter.Client, ref sta
 	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "cancel", "items": items}, "%s %s: %s", done, strings.Join(items, ", "), ref.WorkflowID)
 }
 
-// onRun runs an action on the run of the first argument.
 func (c *commands) onRun(resolve func(refs.Resolver, context.Context, string) (starter.RunRef, error), action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		ref, err := resolve(refs.Of(client), ctx.Context, ctx.Args().First())

@@ -23,7 +23,6 @@ func (c *commands) addTimes(ctx *cli.Context, client *starter.Client, shown *sho
 	shown.Items = timed
 }
 
-// treeRuns bounds the sub-DAGs whose tasks a tree lists.
 const treeRuns = 100
 
 // printTree lists tasks below one of their needs, one step deeper. The tasks of a sub-DAG stand below its task.
@@ -62,8 +61,7 @@ func below(task string, depth int, inner string) string {
 	return strings.Repeat(deeper, depth+1) + strings.TrimSuffix(inner, name) + task + "/" + name
 }
 
-// treeOf puts each task after the need with the longest path to it. It indents the name by the length of that
-// path. inside lists the tasks of a sub-DAG.
+// treeOf puts each task after the need with the longest path to it, indented by its length.
 func treeOf(items []starter.Item, inside func(starter.Item) []starter.Item) []starter.Item {
 	at, depth, next := map[string]int{}, make([]int, len(items)), map[int][]int{}
 	for i, item := range items {

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// showValues prints the numbers that jobs returned, with their trends over the last runs.
 func (c *commands) showValues(snapshot starter.Snapshot) {
 	if len(snapshot.Values) > 0 {
 		listed := ui.NewTable("KEY", "VALUE", "LAST", "CHANGE", "TREND")

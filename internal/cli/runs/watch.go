@@ -48,7 +48,6 @@ Examples:
 	}
 }
 
-// watchedRuns returns the named runs, or else all open ones.
 func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
 	var chosen []starter.RunRef
 	for _, arg := range ctx.Args().Slice() {

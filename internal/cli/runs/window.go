@@ -36,7 +36,6 @@ func WindowState(w *jobtypes.WindowView, now time.Time) ui.Cell {
 	return ui.Cell{Text: "closed, opens " + ui.Ago(w.Until, now), Paint: ui.Odd}
 }
 
-// droppedText lists the checkpoints that a run could not keep.
 func droppedText(dropped contract.DroppedCheckpoints) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s could not be kept, their jobs begin again: %s", ui.Plural(dropped.Count, "checkpoint"), strings.Join(dropped.Keys, ", ")), ": ")
 }

@@ -18,10 +18,9 @@ func (c *Program) ConfigFiles(ctx *cli.Context) []string {
 	return config.Locate(ctx.StringSlice(FlagConfig), c.Env.Environ)
 }
 
-// Temporal finds out which server to talk to: flags, then the environment, then
-// the configuration, then a profile of the Temporal CLI, then the defaults. A fault in
-// another section of the configuration is a warning; one that hides the address is one, too,
-// if flag or environment name the server.
+// Temporal returns the connection settings: flags, then the environment, the configuration, a profile of the Temporal
+// CLI, the defaults. A fault in another section is a warning; one that hides the address, too, if flag or environment
+// name the server.
 func (c *Program) Temporal(ctx *cli.Context) (config.Temporal, error) {
 	loaded, err := c.Settings(ctx)
 	faults, faulty := errors.AsType[config.Faults](err)
@@ -44,8 +43,7 @@ func (c *Program) Temporal(ctx *cli.Context) (config.Temporal, error) {
 	return found.Temporal, nil
 }
 
-// Settings are the sections of the configuration that matter to commands which are
-// not about job types: a fault in a job type does not keep them from the server.
+// Settings are the sections of the configuration for all commands: a fault in a job type does not matter here.
 func (c *Program) Settings(ctx *cli.Context) (*config.Config, error) {
 	return c.settings(ctx, true)
 }
@@ -59,7 +57,6 @@ func (c *Program) settings(ctx *cli.Context, withoutJobTypes bool) (*config.Conf
 	return c.load(ctx, c.ConfigFiles(ctx), func(options *config.Options) { options.WithoutJobTypes = withoutJobTypes })
 }
 
-// load reads files; none: the built-in configuration.
 func (c *Program) load(ctx *cli.Context, files []string, change func(*config.Options)) (*config.Config, error) {
 	options, err := c.LoadOptions()
 	if err != nil {
@@ -102,8 +99,7 @@ func (c *Program) LoadOptions() (config.Options, error) {
 	return config.Options{Environ: c.Env.Environ, Temporal: profile, Handlers: descriptors, Validators: validators}, nil
 }
 
-// Connect dials the server that the command is about. The caller closes the
-// client.
+// Connect dials the server of the command. The caller closes the client.
 func (c *Program) Connect(ctx *cli.Context) (*starter.Client, error) {
 	settings, err := c.Temporal(ctx)
 	if err != nil {
@@ -129,8 +125,7 @@ func (c *Program) Dial(ctx context.Context, settings config.Temporal) (*starter.
 	return starter.Dial(ctx, options)
 }
 
-// ConnectServing connects a serving command. The SDK logs to its log, and its workers beat at the interval of
-// the fleet. served, if not nil, observes the connection.
+// ConnectServing connects a serving command. served, if not nil, observes the connection.
 func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger, served *app.HTTP) (Serving, error) {
 	loaded, err := c.Settings(ctx)
 	if err != nil {
@@ -176,8 +171,7 @@ func (c *Program) Connected(action func(*cli.Context, *starter.Client) error) cl
 	}
 }
 
-// Recalling wraps an action that only reads: without a control plane, open runs are in the state of their
-// histories.
+// Recalling wraps an action that only reads: without a control plane it uses the histories of open runs.
 func Recalling(action cli.ActionFunc) cli.ActionFunc {
 	return func(ctx *cli.Context) error {
 		ctx.Context = starter.WithMemory(ctx.Context)

@@ -1,4 +1,3 @@
-// Package ui holds the parts that every command shares: the process that the
-// command line sees ([Env]), flags, the connection to the server, tables and JSON,
-// times for people, errors and exit codes.
+// Package ui holds the common parts of commands: the process ([Env]), flags, connection, tables, JSON, errors and
+// exit codes.
 package ui

@@ -62,8 +62,7 @@ func (e Env) getenv(name string) string {
 	return ""
 }
 
-// Colors reports whether Stdout takes escape sequences: a terminal without NO_COLOR (any value, see
-// no-color.org) and without TERM=dumb.
+// Colors reports whether Stdout takes escape sequences: a terminal without NO_COLOR and TERM=dumb.
 func (e Env) Colors() bool {
 	return e.Terminal && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
 }

@@ -25,8 +25,7 @@ const (
 	ExitWarning = 4
 )
 
-// ExitOf returns the exit code of a run that was waited for. warnings counts its items with a
-// warning.
+// ExitOf returns the exit code of an awaited run. warnings counts its items with a warning.
 func ExitOf(outcome contract.Outcome, warnings int) int {
 	switch {
 	case outcome != contract.OutcomeCompleted:

@@ -127,8 +127,7 @@ func LogFlags() []cli.Flag {
 // With returns own followed by the common flags.
 func With(own ...cli.Flag) []cli.Flag { return append(own, CommonFlags()...) }
 
-// OneName is the single argument of a command that takes the name of a job
-// type or worker.
+// OneName is the single argument of a command: the name of a job type or worker.
 func OneName(c *cli.Context) (string, error) {
 	name := c.Args().First()
 	if err := jobtype.ValidateName(name); err != nil {
@@ -146,9 +145,8 @@ func OneHeldName(c *cli.Context) (string, error) {
 	return name, nil
 }
 
-// CheckArguments refuses a number of arguments that does not fit the command's
-// ArgsUsage, which names one after the other: NAME is one, [NAME] none or one,
-// NAME... at least one, [NAME...] any number.
+// CheckArguments compares with the command's ArgsUsage: NAME is one, [NAME] none or one, NAME... at least one,
+// [NAME...] any number.
 func CheckArguments(c *cli.Context) error {
 	words, n := strings.Fields(c.Command.ArgsUsage), c.Args().Len()
 	low, high := 0, len(words)
@@ -169,12 +167,10 @@ func CheckArguments(c *cli.Context) error {
 	return nil
 }
 
-// HelpName is the name of a command as it is typed. The library repeats the program's name for a command
-// without a parent.
+// HelpName is the name as typed: the library repeats the program's name for a command without a parent.
 func HelpName(c *cli.Context) string {
 	return ProgramName + " " + strings.TrimPrefix(strings.TrimPrefix(c.Command.HelpName, ProgramName+" "), ProgramName+" ")
 }
 
-// FlagIgnoreWindow makes one run start although its maintenance window is
-// closed.
+// FlagIgnoreWindow makes one run start in a closed window.
 const FlagIgnoreWindow = "ignore-window"

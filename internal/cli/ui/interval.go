@@ -14,8 +14,7 @@ import (
 // SortedKeys are the keys of a map in order.
 func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// minInterval is how often a watching command looks at most: a look is several
-// requests to the server.
+// minInterval: a look is several requests to the server.
 const minInterval = 100 * time.Millisecond
 
 // IntervalFlag is --interval of the commands that watch.

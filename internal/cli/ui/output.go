@@ -51,7 +51,6 @@ func WithFormats(flags []cli.Flag, more ...string) []cli.Flag {
 	return flags
 }
 
-// format is the value of --output; --json is short for one of them.
 func format(c *cli.Context) string {
 	if c.Bool(FlagJSON) {
 		return OutputJSON
@@ -80,8 +79,7 @@ func CheckOutput(c *cli.Context) error {
 	return Usagef("--output %s: must be %s or %s", value, strings.Join(formats[:last], ", "), formats[last])
 }
 
-// Answer prints value in the format of --output. names are the ids in it, one of
-// which stands for each thing listed or shown.
+// Answer prints value in the format of --output. names are the fields for --output name.
 func (c *Program) Answer(ctx *cli.Context, value any, names ...string) error {
 	return c.answer(format(ctx), value, "  ", "", names)
 }
@@ -124,8 +122,7 @@ func Names[T any](list []T, name func(T) string) []string {
 	return names
 }
 
-// PrintTable prints a table as --output and --no-headers want it. On a terminal its last
-// column gives way; in a pipe nothing is cut.
+// PrintTable prints a table. On a terminal its last column gives way; in a pipe nothing is cut.
 func (c *Program) PrintTable(table *Table, empty string) {
 	width := 0
 	if c.Env.Terminal {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Renaming replaces the name of the program in its own texts: the binary of an author has a name of its own.
-// Texts of users are not renamed: a command line of theirs may begin with roundsman.
+// Renaming replaces the name of the program in its own texts, never in texts of users.
 type Renaming struct {
 	name     string
 	commands *regexp.Regexp

@@ -17,8 +17,7 @@ const (
 	StdinFile = "stdin"
 )
 
-// ParamFlag collects --param KEY=VALUE. It is no list of the parser's, which
-// would split values at commas.
+// ParamFlag collects --param KEY=VALUE. The parser's list would split values at commas.
 type ParamFlag struct{ Given [][2]string }
 
 // sameValue stands for the value itself: the parser copies an alias to the name, and both share it.

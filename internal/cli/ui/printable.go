@@ -8,12 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Texts come from jobs, operators and files. Characters that a terminal or a reader would act
-// on instead of showing them never leave the program: control characters of C0 and
-// C1, and the format characters that reorder or hide text (U+202E and the like).
+// Characters that a terminal or a reader would act on never leave the program: control characters of C0 and C1, and
+// the format characters that reorder or hide text (U+202E and the like).
 
-// unsafe reports whether a terminal acts on r. The two joiners are part of words and
-// emoji.
+// The two joiners are safe: they are part of words and emoji.
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' || r == '\u2028' || r == '\u2029'
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Note writes a fault before the answer, once. If the control plane is absent, the answer is incomplete and the
-// command ends with [ExitFailed].
+// Note writes a fault before the answer, once. An absent control plane ends the command with [ExitFailed].
 func (c *Program) Note(err error) {
 	if err == nil {
 		return
@@ -51,8 +50,7 @@ func (c *Program) Whole(err error) error {
 	return err
 }
 
-// Print writes to standard output, for people. No argument can control the terminal. Only the format is
-// renamed, because an argument may be the text of a user.
+// Print writes to standard output. Only the format is renamed: an argument may be the text of a user.
 func (c *Program) Print(format string, args ...any) {
 	fmt.Fprintln(c.Env.Stdout, Lines(fmt.Sprintf(c.Env.Own.Text(format), args...)))
 }
@@ -120,8 +118,7 @@ func (c *Program) Operator() string {
 type Program struct {
 	Env      Env
 	Handlers []jobtype.Handler
-	// Forward runs the words of another command under the name of the typed command. Has reports whether the
-	// tree has a command.
+	// Forward runs the words of another command under the name of the typed one.
 	Forward func(ctx context.Context, name string, words []string) error
 	Has     func(path string) bool
 	// Wide and NoHeaders control tables, see [Program.PrintTable].

@@ -15,8 +15,7 @@ func AllowUnregisteredFlag() cli.Flag {
 	return &cli.BoolFlag{Name: FlagAllowUnregistered, Usage: "accept handlers that neither this binary nor a registered worker has"}
 }
 
-// Load reads the configuration of a command about configuration. known are
-// handlers that live in other binaries.
+// Load reads the configuration. known are handlers in other binaries.
 func (c *Program) Load(ctx *cli.Context, known []jobtype.Descriptor) (*config.Config, error) {
 	options, err := c.LoadOptions()
 	if err != nil {

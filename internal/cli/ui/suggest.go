@@ -22,7 +22,6 @@ const (
 	suggestDAGs = 200
 )
 
-// suggest adds the most similar name to an error about an unknown name.
 func (*Program) suggest(ctx context.Context, client *starter.Client, err error) error {
 	meant := ""
 	if unknown, ok := errors.AsType[*explainer.UnknownThingError](err); ok {
@@ -41,7 +40,6 @@ func (*Program) suggest(ctx context.Context, client *starter.Client, err error) 
 	return fmt.Errorf("%w; did you mean %s?", err, meant)
 }
 
-// namesOf lists the names of a kind, or none after an error.
 func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, suggestWithin)
 	defer cancel()
@@ -66,8 +64,7 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 	return slices.Compact(names)
 }
 
-// likely returns the only name that begins with word, else the most similar name. It returns nothing for a name
-// that exists: then a part of the thing is missing.
+// likely returns nothing for a name that exists: then a part of the thing is missing.
 func likely(word string, names []string) string {
 	const begun = 3 // Fewer letters begin too much.
 	if name := word[:max(0, strings.IndexAny(word+"@", "@/:"))]; slices.Contains(names, name) {

@@ -11,8 +11,7 @@ import (
 // Paint is how a cell looks on a terminal with colors.
 type Paint string
 
-// The paints: SGR codes of the sixteen standard colors, which every theme keeps
-// readable.
+// SGR codes of the sixteen standard colors, which every theme keeps readable.
 const (
 	Plain Paint = ""
 	Good  Paint = "32"
@@ -47,8 +46,7 @@ func Textf(format string, args ...any) Cell { return Cell{Text: fmt.Sprintf(form
 // Cause is the cell of an error.
 func Cause(message string) Cell { return Cell{Text: message, Cause: true} }
 
-// Table lines up columns. Each value is shown on one line, so that a job's message cannot break the layout or
-// move the cursor.
+// Table has each value on one line, so that a job's message cannot break the layout or move the cursor.
 type Table struct {
 	Header []string
 	Rows   [][]Cell
@@ -125,7 +123,6 @@ func columnWidths(rows [][]Cell) []int {
 	return widths
 }
 
-// taken is the width of the columns and the gaps after them.
 func taken(widths []int) (sum int) {
 	for _, width := range widths {
 		sum += width + columnGap

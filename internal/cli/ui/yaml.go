@@ -34,7 +34,6 @@ func encodeYAML(value any) ([]byte, error) {
 	return escapeUnsafeYAML(encoded.Bytes()), nil
 }
 
-// yamlNode reads the next value of decoder.
 func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 	token, err := decoder.Token()
 	if err != nil {
@@ -74,8 +73,7 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// yamlString quotes texts that need escapes, because escapes work only in quotes, and words that YAML 1.1 reads
-// as a bool.
+// Escapes work only in quotes, and YAML 1.1 reads some words as a bool.
 func yamlString(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	old := slices.Contains([]string{"y", "n", "yes", "no", "on", "off"}, strings.ToLower(text))
@@ -85,7 +83,6 @@ func yamlString(text string) *yaml.Node {
 	return node
 }
 
-// escapeUnsafeYAML escapes unsafe characters that the encoder leaves.
 func escapeUnsafeYAML(encoded []byte) []byte {
 	if !bytes.ContainsFunc(encoded, func(r rune) bool { return r > '~' && unsafe(r) }) {
 		return encoded

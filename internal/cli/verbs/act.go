@@ -11,7 +11,6 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// act are the verbs that start, repeat and stop work.
 func (c *commands) act() []*cli.Command {
 	return []*cli.Command{c.start(), c.submit(), c.retry(), c.cancel()}
 }
@@ -20,7 +19,8 @@ func (c *commands) start() *cli.Command {
 	return &cli.Command{
 		Name: "start", ArgsUsage: "NAME|FILE", Usage: "start a job type now, or a DAG from a file",
 		Description: `The run is printed and continues by itself; -w waits, with exit code 0 only if it completed. A paused job type starts,
-too. -p sets params of this run alone, for its detection and its jobs. --dry-run detects and starts nothing; of a FILE it prints the command line of each task. --backfill starts the runs that were due.
+too. -p sets params of this run alone, for its detection and its jobs. --dry-run detects and starts nothing.
+Of a FILE it prints the command line of each task. --backfill starts the runs that were due.
 
 Examples:
   roundsman start scrub
@@ -172,7 +172,6 @@ Examples:
 	}
 }
 
-// retryGroup is the line for a run of a job type, or one of its jobs.
 func retryGroup(ctx *cli.Context, run starter.RunRef, job string) old {
 	line := to("runs retry", run.WorkflowID).with(ctx, flagFailed, flagMissed, ui.FlagDryRun).uses(ui.FlagWait)
 	if job != "" {

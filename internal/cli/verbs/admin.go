@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// admin are the verbs of administration.
 func (c *commands) admin() []*cli.Command {
 	return []*cli.Command{c.audit(), c.receivers(), c.keys()}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// change are the verbs that hold, release and set.
 func (c *commands) change() []*cli.Command {
 	return []*cli.Command{
 		c.pause(), c.resume(),
@@ -59,7 +58,6 @@ Examples:
 	}
 }
 
-// The kinds of holds.
 const (
 	holdPause   = "pause"
 	holdBudget  = "budget"
@@ -111,7 +109,6 @@ Examples:
 	}
 }
 
-// checkKind refuses a kind of hold that the target cannot have.
 func checkKind(t target, kind string) error {
 	what, kinds := "a job type", []string{holdPause, holdBudget}
 	switch {
@@ -154,7 +151,6 @@ func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run start
 	return pause, nil
 }
 
-// kindOfRun returns the hold to lift on a run. all lifts both.
 func kindOfRun(id, kind string, paused, held bool) (string, error) {
 	switch {
 	case paused && held && kind == "":
@@ -172,7 +168,6 @@ func twoHolds(name, first, second string) error {
 	return starter.Invalidf("%s has two holds, write one of:\n  roundsman resume %s --kind %s\n  roundsman resume %s --kind %s", name, name, first, name, second)
 }
 
-// resumeType lifts the one hold of a job type, or all.
 func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name string) (old, error) {
 	kind := ctx.String(flagKind)
 	if kind == "" || kind == holdAll {
@@ -200,7 +195,6 @@ func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name str
 	return to("jobtypes resume", name).uses(flagKind), nil
 }
 
-// decide makes a verb that answers approvals.
 func (c *commands) decide(name, usage, reason string) *cli.Command {
 	return &cli.Command{
 		Name: name, ArgsUsage: "RUN/TASK...", Usage: usage,
@@ -219,7 +213,6 @@ Examples:
 	}
 }
 
-// openApprovals refuses a run and names its tasks that wait for a person.
 func openApprovals(ctx context.Context, client *starter.Client, verb string, run starter.RunRef) error {
 	explained, err := explainer.Explain(ctx, client, run.WorkflowID)
 	if err != nil {
@@ -328,7 +321,6 @@ func setLine(ctx *cli.Context, t target) (old, error) {
 	return line, nil
 }
 
-// hasNoValue reports whether a pair is KEY= alone.
 func hasNoValue(pair string) bool {
 	_, value, ok := strings.Cut(pair, "=")
 	return ok && value == ""

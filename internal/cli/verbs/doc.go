@@ -1,3 +1,2 @@
-// Package verbs is the command tree that people see: one verb for one act on every kind of thing. A verb
-// resolves its references and forwards to the command of that kind, which is hidden.
+// Package verbs is the command tree that people see. A verb resolves its references and forwards to a hidden command.
 package verbs

@@ -78,13 +78,11 @@ func (o old) limited(ctx *cli.Context) old {
 	return o.uses(ui.FlagLimit).and("--" + ui.FlagLimit + "=" + strconv.Itoa(limit))
 }
 
-// The groups of states that people type.
 const (
 	stateOpen = "open"
 	stateBad  = "bad"
 )
 
-// states are those of -s, with the groups written out.
 func states(ctx *cli.Context, bad ...string) (all []string, open bool) {
 	for _, state := range ctx.StringSlice(ui.FlagState) {
 		switch state {

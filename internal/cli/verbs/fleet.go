@@ -15,7 +15,6 @@ import (
 	"github.com/roundsman/roundsman/starter/holds"
 )
 
-// fleet are the verbs about workers and resources.
 func (c *commands) fleet() []*cli.Command {
 	return []*cli.Command{c.workers(), c.drain(), c.resources(), c.holds(), c.remove(), c.jobtypes()}
 }
@@ -124,7 +123,6 @@ Examples:
 	}
 }
 
-// held names each thing with holds once.
 func held(listed []holds.Hold) (refs []string) {
 	for _, hold := range listed {
 		if !slices.Contains(refs, hold.Ref) {

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// look are the verbs that change nothing.
 func (c *commands) look() []*cli.Command {
 	return []*cli.Command{c.runs(), c.jobs(), c.show(), c.logs(), c.watch()}
 }
@@ -96,7 +95,6 @@ Examples:
 	}
 }
 
-// pictures are the formats of --output that draw a DAG.
 func pictures() []string { return []string{"svg", "dot", "mermaid", "gantt"} }
 
 func (c *commands) show() *cli.Command {
@@ -136,7 +134,6 @@ func (c *commands) showFile(ctx *cli.Context, file string) error {
 
 func isPicture(format string) bool { return slices.Contains(pictures(), format) }
 
-// draw forwards a line whose output is a picture.
 func (c *commands) draw(ctx *cli.Context, line old) error {
 	format := ctx.String(ui.FlagOutput)
 	if format == "gantt" {
@@ -171,7 +168,6 @@ func (c *commands) showLine(ctx *cli.Context, client *starter.Client, t target) 
 	return to("jobtypes show", t.name), nil
 }
 
-// picture draws a run, or the surroundings of an item.
 func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
 	line, format := to("dag render"), ctx.String(ui.FlagOutput)
 	switch {

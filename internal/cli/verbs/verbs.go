@@ -15,7 +15,6 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// commands shares the program among the verbs.
 type commands struct{ *ui.Program }
 
 // Commands are the verbs, in the order of the help.
@@ -24,7 +23,6 @@ func Commands(p *ui.Program) []*cli.Command {
 	return slices.Concat(c.look(), c.act(), c.change(), c.fleet(), c.admin())
 }
 
-// old is the command line of a hidden command.
 type old struct {
 	path  string
 	flags []string
@@ -57,19 +55,16 @@ func (o old) with(ctx *cli.Context, flags ...string) old {
 	return o
 }
 
-// uses marks flags of the verb as carried by other means.
 func (o old) uses(flags ...string) old {
 	o.used = append(slices.Clone(o.used), flags...)
 	return o
 }
 
-// and adds a flag as it is written.
 func (o old) and(flag string) old {
 	o.flags = append(slices.Clone(o.flags), flag)
 	return o
 }
 
-// values are the values of a flag as they are written.
 func values(ctx *cli.Context, name string) []string {
 	if params, ok := ctx.Generic(name).(*ui.ParamFlag); ok && params != nil {
 		var all []string
@@ -86,8 +81,7 @@ func values(ctx *cli.Context, name string) []string {
 	return []string{fmt.Sprint(ctx.Value(name))}
 }
 
-// forward runs a hidden command with the connection and the output of this one. A flag that has no effect
-// on it is refused.
+// forward refuses a flag that has no effect on the hidden command.
 func (c *commands) forward(ctx *cli.Context, line old) error {
 	common := []string{}
 	for _, flag := range ctx.Command.Flags {
@@ -119,7 +113,6 @@ func (c *commands) forward(ctx *cli.Context, line old) error {
 	return c.Forward(ctx.Context, ui.HelpName(ctx), words)
 }
 
-// linesOf are the lines of a text, without empty ones.
 func linesOf(text string) []string {
 	all := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	return slices.DeleteFunc(all, func(line string) bool { return strings.TrimSpace(line) == "" })
@@ -147,12 +140,10 @@ func (c *commands) each(ctx *cli.Context, act func(text string) error) error {
 	return errors.Join(faults...)
 }
 
-// target is the resolved reference of a verb.
 type target struct {
 	text   string
 	parsed ref.Ref
-	// kind is the kind of a job type, worker, lane, pool, object, receiver or key, and empty for runs and
-	// items.
+	// Kind of a job type, worker, lane, pool, object, receiver or key; empty for runs and items.
 	kind ref.Kind
 	name string
 	run  starter.RunRef
@@ -164,7 +155,6 @@ func (t target) isRun() bool  { return t.kind == "" && t.run.WorkflowID != "" }
 func (t target) isItem() bool { return t.kind == "" && t.item.ID != "" }
 func (t target) isKey() bool  { return t.parsed.HasKey }
 
-// accepts lists the references of a verb.
 type accepts struct {
 	// named are the kinds that a bare name can have; runs: a bare name without one of these means its run.
 	named []ref.Kind
@@ -205,7 +195,6 @@ func (c *commands) target(ctx context.Context, client *starter.Client, text stri
 	return t, err
 }
 
-// itemTarget finds an item, or the run that the path means.
 func (c *commands) itemTarget(ctx context.Context, resolver refs.Resolver, t target, a accepts) (target, error) {
 	if a.runs && !t.parsed.HasKey {
 		// The run of a DAG without its dag/, or of a sub-DAG.
@@ -223,7 +212,6 @@ func (c *commands) itemTarget(ctx context.Context, resolver refs.Resolver, t tar
 	return t, err
 }
 
-// namedTarget finds the thing with a name.
 func (c *commands) namedTarget(ctx context.Context, client *starter.Client, t target, a accepts) (target, error) {
 	kinds, err := refs.Of(client).Kinds(ctx, t.parsed.Name, a.named)
 	if err != nil {
@@ -268,7 +256,6 @@ func (a accepts) String() string {
 	return strings.Join(all, ", ")
 }
 
-// on resolves each reference and forwards to the command for its kind.
 func (c *commands) on(a accepts, line func(*cli.Context, *starter.Client, target) (old, error)) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		return c.each(ctx, func(text string) error {
@@ -285,7 +272,6 @@ func (c *commands) on(a accepts, line func(*cli.Context, *starter.Client, target
 	})
 }
 
-// without leaves a common flag out.
 func (o old) without(flag string) old {
 	o.drop = flag
 	return o

@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
-// freeText returns when a worker that is drained now becomes free: a drain interrupts no attempt. The attempts
-// of a silent worker are read from the open runs.
+// A drain interrupts no attempt. The attempts of a silent worker are read from the open runs.
 func freeText(drain workerview.Drain, silent bool, now time.Time) string {
 	var text string
 	switch {

@@ -42,6 +42,7 @@ Examples:
 			if err != nil {
 				return err
 			}
+			c.notListed(view.LaneCount + view.PoolCount + view.ObjectCount - len(view.Lanes) - len(view.Pools) - len(view.Objects))
 			if only := ctx.String(flagOnly); only != "" {
 				view.Lanes = slices.DeleteFunc(view.Lanes, func(l contract.AdmissionLane) bool { return "lane/"+l.Name != only })
 				view.Pools = slices.DeleteFunc(view.Pools, func(p contract.AdmissionPool) bool { return "pool/"+p.Name != only })
@@ -62,13 +63,18 @@ Examples:
 	}
 }
 
-// lock is a lane, a pool or an object in a list.
+// notListed reports the number of names that do not fit into one answer of admission.
+func (c *commands) notListed(names int) {
+	if names > 0 {
+		c.Complain("note: %d more names are not listed; the API pages them: GET /lanes, /pools, /objects", names)
+	}
+}
+
 type lock struct {
 	kind, name string
 	waiting    int
 	holders    []contract.AdmissionUse
-	// inUse is the used part of a pool.
-	inUse ui.Cell
+	inUse      ui.Cell
 }
 
 // since is the time of the oldest grant, zero without one.
@@ -163,7 +169,6 @@ func pastSorting() ui.Sorting[contract.PastGrant] {
 	}
 }
 
-// things lists the resources of a past grant.
 func things(g contract.PastGrant) string {
 	var all []string
 	if g.Lane != "" {

@@ -32,6 +32,7 @@ Examples:
 			if err != nil {
 				return err
 			}
+			c.notListed(view.PoolCount - len(view.Pools))
 			all := len(view.Pools)
 			view.Pools = poolSorting().Arrange(ctx, view.Pools)
 			if ui.WantsData(ctx) {
@@ -66,7 +67,6 @@ func poolSize(pool contract.AdmissionPool) ui.Cell {
 	return ui.Textf("%d", pool.Size)
 }
 
-// poolUse is how much of a pool is in use.
 func poolUse(pool contract.AdmissionPool) ui.Cell {
 	use := poolSize(pool)
 	use.Text = strconv.Itoa(pool.Used) + " of " + use.Text

@@ -9,13 +9,11 @@ import (
 // selector is a list of conditions on labels. A worker has all of them.
 type selector []condition
 
-// condition is K=V, or K!=V if unequal.
 type condition struct {
 	key, value string
 	unequal    bool
 }
 
-// readSelector reads K=V and K!=V.
 func readSelector(texts []string) (selector, error) {
 	var all selector
 	for _, text := range texts {

@@ -122,7 +122,6 @@ func (c *commands) showWorker(worker workerview.ShownWorker, mayReboot string) {
 	c.showTransitions(worker.Transitions)
 }
 
-// countsOf lists counts by job type.
 func countsOf(counts map[string]int) string {
 	var listed []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -147,8 +147,7 @@ func State(worker contract.WorkerDetail) ui.Cell {
 	return ui.Textf("%s", worker.State)
 }
 
-// whileAway describes an absent worker: its process may still end its attempts, and the operator's request
-// stays.
+// The process of an absent worker may still end its attempts, and the operator's request stays.
 func whileAway(worker contract.WorkerDetail) string {
 	text := ""
 	if worker.Leaving {
@@ -160,8 +159,7 @@ func whileAway(worker contract.WorkerDetail) string {
 	return text
 }
 
-// operated describes the operator's request. A request for an absent worker takes effect when the worker is
-// back.
+// A request for an absent worker takes effect when the worker is back.
 func operated(worker contract.WorkerDetail) string {
 	text := fmt.Sprintf("%s is %s", worker.Registration.ID, worker.State)
 	switch {

@@ -17,10 +17,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// mostLogged bounds the logged length of a path without an operation.
 const mostLogged = 200
 
-// accessed is one line of the access log while its request is served.
 type accessed struct {
 	method, path string
 	caller       Caller
@@ -40,21 +38,18 @@ func Identified(ctx context.Context, caller Caller) {
 	}
 }
 
-// reached records the operation of the request itself, not of requests that it makes internally.
 func reached(ctx huma.Context, o Operation) {
 	line, is := ctx.Context().Value(accessedKey{}).(*accessed)
 	if !is || line.method != ctx.Method() {
 		return
 	}
-	// The logged path may have a base path in front, or lack a prefix below /workers.
 	if path := ctx.URL().Path; strings.HasSuffix(line.path, path) || strings.HasSuffix(path, line.path) {
 		line.operation, line.verb = o.ID, o.May.Verb
 	}
 }
 
-// logged writes the access log: one line per request. Writes, log-ins and refusals have level
-// info; reads and the protocol of workers have level debug. A line has no header, query or body,
-// and so no key.
+// logged writes the access log. Writes, log-ins and refusals have level info; reads and the protocol of workers
+// debug. A line has no header, query or body, and so no key.
 func (a *API) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, again := r.Context().Value(accessedKey{}).(*accessed); again {
@@ -99,8 +94,7 @@ func (l *accessed) attributes(status int, took time.Duration, bare bool) []slog.
 	}
 }
 
-// viaOf returns the interface that a caller uses. The protocol of workers counts as the gateway,
-// in every process.
+// The protocol of workers counts as the gateway, in every process.
 func viaOf(caller Caller, verb access.Verb) string {
 	if verb == access.Work {
 		return contract.ViaGateway
@@ -108,7 +102,7 @@ func viaOf(caller Caller, verb access.Verb) string {
 	return cmp.Or(caller.Via, contract.ViaAPI)
 }
 
-// pathWithoutLease removes a lease, which is a credential for one job.
+// A lease is a credential for one job.
 func pathWithoutLease(path string) string {
 	before, lease, is := strings.Cut(path, "/leases/")
 	if !is {

@@ -38,7 +38,6 @@ type heldList struct {
 	AsOf time.Time `json:"as_of"`
 }
 
-// pastGrantList holds released grants, the latest release first.
 type pastGrantList struct {
 	Grants []contract.PastGrant `json:"grants"`
 	// Kept counts the releases still known, of Released in all.
@@ -92,16 +91,16 @@ func (a *API) admission() {
 		Live:        &feed.Topic{Every: queriedEvery, Gap: visibleGap, Of: []string{contract.AdmissionWorkflowID}},
 	}, a.listPastGrants)
 	Add(a, Operation{
-		ID: "list-held", Method: http.MethodGet, Path: "/held", Tag: tag, Summary: "List what is held back: job types and keys that the retry budget disabled, and keys that were marked as done",
+		ID: "list-held", Method: http.MethodGet, Path: "/held", Tag: tag, Summary: "List holds: job types and keys disabled by the retry budget, and keys marked as done",
 		May: access.Permission{Verb: access.View, Kind: access.JobTypes}, Reach: Some,
 	}, a.listHeld)
 	Add(a, Operation{
-		ID: "get-pool-size", Method: http.MethodGet, Path: "/pools/{pool}/size", Tag: tag, Summary: "Tell the size of a pool",
+		ID: "get-pool-size", Method: http.MethodGet, Path: "/pools/{pool}/size", Tag: tag, Summary: "Get the size of a pool",
 		May: viewAdmission,
 	}, poolSize)
 	Add(a, Operation{
 		ID: "set-pool-size", Method: http.MethodPut, Path: "/pools/{pool}/size", Tag: tag, Summary: "Give a pool another size, at once and until it is resized again",
-		Description: "Size 0 goes back to what the configuration declares.",
+		Description: "Size 0 restores the configured size.",
 		May:         operateAdmission,
 	}, func(ctx context.Context, call *Call, in *struct {
 		PoolPath
@@ -137,7 +136,7 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 	Lane   string `query:"lane" maxLength:"63" doc:"Only turns in this lane"`
 	Pool   string `query:"pool" maxLength:"63" doc:"Only with this pool"`
 	Object string `query:"object" maxLength:"1000" doc:"Only with this object"`
-	Run    string `query:"run" maxLength:"1000" doc:"Only what this run held: its workflow id"`
+	Run    string `query:"run" maxLength:"1000" doc:"Only grants of this run: its workflow id"`
 },
 ) (pastGrantList, error) {
 	const name = "past-grants"
@@ -192,7 +191,6 @@ func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (co
 
 func is404(err error) bool { return err != nil && problem.From(err).Status == http.StatusNotFound }
 
-// pageOf describes a page that the source has cut.
 func pageOf[T any](a *API, list string, in Listing, kept []T, name func(T) string, total int) Page {
 	page := Page{Total: total, AsOf: time.Now().UTC()}
 	if len(kept) == in.Limit && len(kept) > 0 {
@@ -202,24 +200,27 @@ func pageOf[T any](a *API, list string, in Listing, kept []T, name func(T) strin
 }
 
 func poolSize(ctx context.Context, call *Call, in *PoolPath) (PoolSize, error) {
-	view, err := call.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
-	if err != nil {
-		return PoolSize{}, err
+	for filter := (contract.AdmissionFilter{Limit: mostUses}); ; {
+		view, err := call.Client.Admission().View(ctx, filter)
+		if err != nil {
+			return PoolSize{}, err
+		}
+		if at := slices.IndexFunc(view.Pools, func(p contract.AdmissionPool) bool { return p.Name == in.Pool }); at >= 0 {
+			pool := view.Pools[at]
+			return PoolSize{Pool: pool.Name, Size: pool.Size, Declared: pool.Declared, Operator: pool.Operator}, nil
+		}
+		if len(view.Pools) < mostUses {
+			return PoolSize{}, &starter.NotFoundError{What: "pool", Name: in.Pool, Hint: "no job holds or waits for it, and no operator has resized it"}
+		}
+		filter.After = view.Pools[len(view.Pools)-1].Name
 	}
-	at := slices.IndexFunc(view.Pools, func(p contract.AdmissionPool) bool { return p.Name == in.Pool })
-	if at < 0 {
-		return PoolSize{}, &starter.NotFoundError{What: "pool", Name: in.Pool, Hint: "no job holds or waits for it, and nobody has resized it"}
-	}
-	pool := view.Pools[at]
-	return PoolSize{Pool: pool.Name, Size: pool.Size, Declared: pool.Declared, Operator: pool.Operator}, nil
 }
 
 func (a *API) listHeld(ctx context.Context, call *Call, in *struct{ Listing }) (heldList, error) {
 	return a.held(ctx, call, in.Listing, "")
 }
 
-// held lists holds of one job type, or of all job types that the caller may view. The total is
-// hidden from callers who may not view all.
+// The total is hidden from callers who may not view all holds.
 func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) (heldList, error) {
 	list, name := heldList{AsOf: time.Now().UTC()}, "held "+jobType
 	offset, err := a.offsetOf(name, in.Cursor)

@@ -71,8 +71,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Bare leaves out all operations except those of Extra.
 	Bare bool
-	// Extra add operations of other packages. Pages serve paths outside [Prefix], by patterns of
-	// http.ServeMux.
+	// Extra add operations of other packages. Pages serve paths outside [Prefix], by patterns of http.ServeMux.
 	Extra []func(*API)
 	Pages map[string]http.Handler
 }
@@ -81,15 +80,13 @@ type Options struct {
 type API struct {
 	catalog
 	cursors
-	options Options
-	live    *feed.Hub
-	viewed  map[string]viewable
-	streams streams
-	known   *lists
-	// visibility limits the fetches of topics that list runs to one per visibleApart.
+	options    Options
+	live       *feed.Hub
+	viewed     map[string]viewable
+	streams    streams
+	known      *lists
 	visibility *rate.Limiter
-	// away is true if the server did not answer the last health check.
-	away atomic.Bool
+	away       atomic.Bool
 }
 
 // New assembles the API. Without a client it can only return its document.
@@ -167,8 +164,7 @@ func plainJSON() huma.Format {
 	}
 }
 
-// shapeHuma makes huma return problems, and describe lists as package jsonout writes them. Its
-// hooks are package variables.
+// shapeHuma makes huma return problems and lists as package jsonout does, through its package variables.
 var shapeHuma = sync.OnceFunc(func() { //nolint:gochecknoglobals // set once, before anything is served
 	huma.DefaultArrayNullable = false
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
@@ -205,8 +201,7 @@ func CallerOf(ctx context.Context) (Caller, bool) {
 	return caller, known
 }
 
-// authenticated authenticates the requests to [Prefix]. Pages authenticate themselves, since those
-// of the log-in are public.
+// Pages authenticate themselves, since those of the log-in are public.
 func (a *API) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !under(Prefix, r.URL.Path) {

@@ -17,11 +17,10 @@ type artifactInput struct {
 	Name    string `query:"name" required:"true" maxLength:"4096" doc:"As in the list"`
 }
 
-// artifact adds the content of a file that an attempt has left.
 func (a *API) artifact(tag, item string) {
 	o := Operation{
 		ID: "download-item-artifact", Method: http.MethodGet, Path: item + "/artifacts/content", Tag: tag, Summary: "Download a file that a job or task has left",
-		Description: "404: it is not kept; the detail says why. An answer that ends before Content-Length is incomplete.",
+		Description: "404: it is not kept; the detail has the reason. An answer that ends before Content-Length is incomplete.",
 		May:         viewItems, Reach: Named,
 	}
 	a.declare(o)

@@ -76,7 +76,6 @@ func (a *API) bulk() {
 	})
 }
 
-// isolated is single with recovery from a panic.
 func (a *API) isolated(ctx context.Context, each BulkRequest) BulkResult {
 	result, err := survives(a.options.Logger, func(ctx context.Context) (BulkResult, error) { return a.single(ctx, each), nil })(ctx)
 	if err != nil {
@@ -87,7 +86,6 @@ func (a *API) isolated(ctx context.Context, each BulkRequest) BulkResult {
 	return result
 }
 
-// single serves one request of a bulk for the same caller.
 func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 	kept := &buffered{header: http.Header{}, status: http.StatusOK}
 	r, err := http.NewRequestWithContext(ctx, each.Method, Prefix+each.Path, bytes.NewReader(each.Body))
@@ -108,7 +106,6 @@ func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 	return BulkResult{Status: kept.status, Body: bytes.TrimSpace(kept.body.Bytes())}
 }
 
-// takesInBulk reports whether a bulk may contain the request: it changes something for a person.
 func (c *catalog) takesInBulk(r *http.Request) bool {
 	o, known := c.operationOf(r)
 	return known && o.takesKeys()

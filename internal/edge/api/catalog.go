@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// catalog holds the declared operations, their routes and their document.
 type catalog struct {
 	mux   *http.ServeMux
 	huma  huma.API
@@ -37,7 +36,6 @@ func (c *catalog) declare(o Operation) {
 // Operations returns all operations by id.
 func (c *catalog) Operations() map[string]Operation { return c.needs }
 
-// operationOf returns the operation that serves a request.
 func (c *catalog) operationOf(r *http.Request) (Operation, bool) {
 	_, pattern := c.mux.Handler(r)
 	method, path, _ := strings.Cut(pattern, " ")

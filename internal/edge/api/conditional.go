@@ -16,8 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// conditional adds an ETag to every GET and answers 304 if the client has that version. It refuses
-// a PUT or PATCH with If-Match if the thing has changed since.
+// conditional adds an ETag to every GET, and refuses a PUT or PATCH with If-Match if the thing has changed.
 func conditional(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -48,7 +47,7 @@ func describeConditions(o Operation, described *huma.Operation) {
 		described.Responses[strconv.Itoa(http.StatusOK)].Headers = tag
 		described.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{Description: http.StatusText(http.StatusNotModified), Headers: tag}
 	case http.MethodPut, http.MethodPatch:
-		header("If-Match", "The ETag of what was read: 412 (CHANGED) if that has changed since")
+		header("If-Match", "The ETag of an earlier GET: 412 (CHANGED) if the thing has changed since")
 	}
 }
 
@@ -98,7 +97,6 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// matchBefore reads the thing like a GET and compares it with If-Match.
 func matchBefore(r *http.Request, next http.Handler) *problem.Problem {
 	read := r.Clone(r.Context())
 	read.Method, read.Body, read.ContentLength = http.MethodGet, http.NoBody, 0
@@ -129,7 +127,6 @@ var asOf = regexp.MustCompile(`"as_of":"[^"]*"`)
 
 func tagOf(body []byte) string { return `"` + digest(body) + `"` }
 
-// digest returns the same text for the same content.
 func digest(body []byte) string {
 	sum := sha256.Sum256(asOf.ReplaceAll(body, nil))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])

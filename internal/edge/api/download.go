@@ -18,12 +18,11 @@ type downloadInput struct {
 	Attempt int `query:"attempt" minimum:"0" doc:"0: the last one"`
 }
 
-// download adds the operation for the whole output of an attempt as text. The worker sends it in
-// parts, so its length is not limited.
+// The worker sends the output in parts, so its length is not limited.
 func (a *API) download(tag, item string) {
 	o := Operation{
-		ID: "download-item-output", Method: http.MethodGet, Path: item + "/output/text", Tag: tag, Summary: "Download what a job or task has printed",
-		Description: "A line in square brackets stands for what is not kept. 404: nothing is kept; the detail says why.",
+		ID: "download-item-output", Method: http.MethodGet, Path: item + "/output/text", Tag: tag, Summary: "Download the output of a job or task",
+		Description: "A line in square brackets stands for missing output. 404: nothing is kept; the detail has the reason.",
 		May:         viewItems, Reach: Named,
 	}
 	a.declare(o)

@@ -25,12 +25,11 @@ const (
 	commentEvery = 15 * time.Second
 	// knownEvery bounds how long a caller keeps the stream after losing access.
 	knownEvery = 4 * time.Second
-	// retryAfter is the reconnect delay for browsers.
 	retryAfter = "retry: 2000\n\n"
 )
 
 type eventsInput struct {
-	Topics  []string `query:"topic,explode" required:"true" minItems:"1" maxItems:"40" uniqueItems:"true" doc:"What to view: job-types, workers, lanes, pools, objects, held, handlers, audit, doctor, server, runs, or the path of a GET operation with x-roundsman-live, like /runs/{run}?state=failed"`
+	Topics  []string `query:"topic,explode" required:"true" minItems:"1" maxItems:"40" uniqueItems:"true" doc:"Topics: job-types, workers, lanes, pools, objects, held, handlers, audit, doctor, server, runs, or the path of a GET operation with x-roundsman-live, like /runs/{run}?state=failed"`
 	Patches bool     `query:"patches" doc:"Send a change as a patch event if that is shorter"`
 	Last    string   `header:"Last-Event-ID" maxLength:"8000" doc:"The id of the newest event of an earlier stream with the same topics"`
 }
@@ -46,9 +45,9 @@ type LiveEvent struct {
 }
 
 const eventsText = "A stream of server-sent events. `snapshot` has a topic as its GET operation answers, `change` has it again when it has changed, " +
-	"`refused` says that there is no newer one, and why. An event's data are one LiveEvent. With `Last-Event-ID` a topic that has not changed is not sent again. " +
-	"A comment comes every 15 s. A slow client misses what was between. With `patches` a change may come as `patch`: split the text of the topic's last data at commas; " +
-	"each step is a text, or [from, count] of these pieces; all, joined by commas, are the new text. Such a client keeps the id of each topic, and joins them by commas."
+	"`refused` has the reason why there is no newer one. An event's data are one LiveEvent. With `Last-Event-ID` a topic that has not changed is not sent again. " +
+	"A comment comes every 15 s. A slow client misses the states between. With `patches` a change may come as `patch`: split the text of the topic's last data at commas. " +
+	"Each step is a text, or [from, count] of these pieces. All steps, joined by commas, are the new text. Such a client keeps the id of each topic, and joins them by commas."
 
 func (a *API) events() {
 	a.topics()
@@ -109,8 +108,7 @@ func (a *API) seats(caller Caller, topics []string) ([]feed.Seat, error) {
 	return seats, nil
 }
 
-// follow writes the events of a stream until the client disconnects, the server stops, or the
-// caller loses access.
+// follow writes events until the client disconnects, the server stops, or the caller loses access.
 func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stream *feed.Stream) error {
 	out, err := sse.New(w, takesGzip(r))
 	if err != nil {
@@ -147,8 +145,7 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stre
 	}
 }
 
-// still reports whether the caller has the same rights as before. If that cannot be checked, the
-// stream continues.
+// If the caller's rights cannot be checked, the stream continues.
 func (a *API) still(r *http.Request, caller Caller) bool {
 	now, err := a.options.Auth.Authenticate(r)
 	if err != nil {

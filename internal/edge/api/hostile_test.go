@@ -159,6 +159,9 @@ func TestABodyWithoutLengthIsBounded(t *testing.T) {
 	defer answer.Body.Close()
 	assert.Equal(t, http.StatusRequestEntityTooLarge, answer.StatusCode)
 	assert.Equal(t, problem.ContentType, answer.Header.Get("Content-Type"))
+	var refused problem.Problem
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&refused))
+	assert.Contains(t, refused.Remedy, "in parts")
 	assert.Zero(t, done)
 }
 

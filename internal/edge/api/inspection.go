@@ -65,13 +65,13 @@ type auditList struct {
 
 func (a *API) inspection() {
 	Add(a, Operation{
-		ID: "get-version", Method: http.MethodGet, Path: "/version", Tag: "system", Summary: "Tell the version",
+		ID: "get-version", Method: http.MethodGet, Path: "/version", Tag: "system", Summary: "Get the version",
 		May: access.Permission{Verb: access.View, Kind: access.Self},
 	}, func(context.Context, *Call, *struct{}) (Version, error) {
 		return Version{Version: version(), API: "v1"}, nil
 	})
 	Add(a, Operation{
-		ID: "get-me", Method: http.MethodGet, Path: "/me", Tag: "access", Summary: "Tell who the caller is and what they may do",
+		ID: "get-me", Method: http.MethodGet, Path: "/me", Tag: "access", Summary: "Get the caller and their permissions",
 		May: access.Permission{Verb: access.View, Kind: access.Self},
 	}, func(_ context.Context, call *Call, _ *struct{}) (Me, error) {
 		return Me{Name: call.Name, Auth: call.Auth, Address: call.Address, Key: call.Key, Worker: call.Worker, Grants: call.Rights.Granted()}, nil
@@ -85,17 +85,17 @@ func (a *API) inspection() {
 		May: access.Permission{Verb: access.View, Kind: access.Handlers},
 	}, listHandlers)
 	Add(a, Operation{
-		ID: "explain", Method: http.MethodGet, Path: "/explain", Tag: "runs", Summary: "Say why something is not running, or what it waits for",
+		ID: "explain", Method: http.MethodGet, Path: "/explain", Tag: "runs", Summary: "Explain why a thing does not run, or its wait",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: Some,
 		Live: &feed.Topic{Every: queriedEvery, Gap: visibleGap, Of: []string{OfThing}},
 	}, explainThing)
 	Add(a, Operation{
-		ID: "list-needs", Method: http.MethodGet, Path: "/needs", Tag: "system", Summary: "List what waits for a person, with the actions that help",
+		ID: "list-needs", Method: http.MethodGet, Path: "/needs", Tag: "system", Summary: "List states that wait for a person, with the actions that help",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: Some,
 		Live: &feed.Topic{Every: queriedEvery, Gap: visibleGap},
 	}, listNeeds)
 	Add(a, Operation{
-		ID: "list-audit", Method: http.MethodGet, Path: "/audit", Tag: "audit", Summary: "List what operators did, and what was refused or delayed, newest page first",
+		ID: "list-audit", Method: http.MethodGet, Path: "/audit", Tag: "audit", Summary: "List actions of operators, refusals and delays, newest page first",
 		May: access.Permission{Verb: access.View, Kind: access.Audit}, Reach: Some,
 		Live: &feed.Topic{Every: queriedEvery, Of: []string{contract.AuditWorkflowID}},
 	}, a.listAudit)
@@ -119,8 +119,7 @@ type explainInput struct {
 	Thing string `query:"thing" required:"true" maxLength:"1000" doc:"A job type, worker, run, job (RUN/JOB), run of a DAG, task (RUN/TASK) or receiver of notifications"`
 }
 
-// explainThing explains one thing. The holders in its reasons may belong to other job types. A caller who
-// may not view those gets the code only.
+// The holders in an explanation may belong to other job types. A caller who may not view those gets the code only.
 func explainThing(ctx context.Context, call *Call, in *explainInput) (explainer.Explanation, error) {
 	scope, err := call.scopeOf(ctx, in.Thing)
 	if err == nil {
@@ -142,7 +141,6 @@ func explainThing(ctx context.Context, call *Call, in *explainInput) (explainer.
 	return explanation, nil
 }
 
-// blank removes all fields of a reason except the code and the times.
 func blank(reason *explain.Reason) {
 	reason.Object, reason.Holder, reason.Detail, reason.Remedy, reason.Actions = "", nil, "", "", []action.Action{}
 }
@@ -161,8 +159,7 @@ type needsInput struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"At most so many, the gravest first"`
 }
 
-// listNeeds lists the states that the caller may view. Only callers who may view everything get the
-// workers named by NO_WORKER.
+// Only callers who may view everything get the workers named by NO_WORKER.
 func listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs, error) {
 	all, err := explainer.NeedsPerson(ctx, call.Client)
 	found := Needs{Needs: access.Filter(call.Rights, call.operation.May, all, func(n explain.Need) access.Scope {
@@ -182,8 +179,8 @@ func listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs, error) {
 	return found, nil
 }
 
-// scopeOf returns the scope of a thing. Callers choose parts of some ids, which could look like another job
-// type. The job type of such runs comes from their search attribute.
+// Callers choose parts of some ids, which could look like another job type. The job type of such runs comes from
+// their search attribute.
 func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) {
 	parsed, err := ref.Parse(thing)
 	switch {
@@ -217,8 +214,7 @@ func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) 
 	return access.Scope{JobType: found.JobType}, nil
 }
 
-// scopeOfThing returns the scope in a reference without a request. A run's id contains its job type
-// or DAG; a name may be that of either, or of a worker.
+// scopeOfThing returns the scope in a reference without a request. A name may be a job type, a DAG or a worker.
 func scopeOfThing(thing string) access.Scope {
 	parsed, err := ref.Parse(thing)
 	name, _, standalone := contract.DAGOfWorkflow(parsed.Workflow)

@@ -80,7 +80,7 @@ func (a *API) items() {
 		return call.Client.Runs().Detail(ctx, item)
 	})
 	Add(a, Operation{
-		ID: "get-item-output", Method: http.MethodGet, Path: all + "/{item}/output", Tag: tag, Summary: "Read what a job or task prints",
+		ID: "get-item-output", Method: http.MethodGet, Path: all + "/{item}/output", Tag: tag, Summary: "Read the output of a job or task",
 		Description: "next is the offset to continue from. While running is true there may be more.",
 		May:         viewItems, Reach: Named,
 		Live: &feed.Topic{Every: busyEvery, Of: []string{OfRun}},
@@ -190,7 +190,7 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 	return answer, nil
 }
 
-// withTimes adds times from the history of a run of a DAG. Unreadable times stay unknown.
+// Unreadable times stay unknown.
 func (c *Call) withTimes(ctx context.Context, ref starter.RunRef, tasks []starter.Item) ([]starter.Item, error) {
 	run, err := c.Client.Runs().Show(ctx, ref)
 	if err != nil || run.Progress == nil || run.Progress.Total > starter.MaxTimed {
@@ -213,7 +213,6 @@ type itemNote struct {
 	Body noteBody
 }
 
-// itemActions adds the actions on jobs. Tasks can be canceled, too.
 func (a *API) itemActions(tag, one string) {
 	Add(a, Operation{
 		ID: "cancel-item", Method: http.MethodPost, Path: one + "/cancel", Tag: tag, Summary: "Cancel a job or task",
@@ -229,7 +228,7 @@ func (a *API) itemActions(tag, one string) {
 	})
 }
 
-// ofTask acts on a task of a DAG: of the run in the path, of a sub-DAG, or of the DAG of a job.
+// ofTask acts on a task of the run in the path, of a sub-DAG, or of the DAG of a job.
 func ofTask(ctx context.Context, call *Call, item starter.ItemRef, do func(starter.ItemRef) (contract.DAGChanged, error)) (contract.DAGChanged, error) {
 	item, err := call.Client.Runs().Locate(ctx, item)
 	if err != nil {
@@ -238,10 +237,9 @@ func ofTask(ctx context.Context, call *Call, item starter.ItemRef, do func(start
 	return ofDAG(item.Run, func() (contract.DAGChanged, error) { return do(item) })
 }
 
-// taskActions adds the actions on tasks. The run refuses actions that its state does not allow.
 func (a *API) taskActions(tag, one string) {
 	Add(a, Operation{
-		ID: "retry-item", Method: http.MethodPost, Path: one + "/retry", Tag: tag, Summary: "Try a failed or canceled task of an open run again, with what it blocked",
+		ID: "retry-item", Method: http.MethodPost, Path: one + "/retry", Tag: tag, Summary: "Try a failed or canceled task of an open run again, with the tasks it blocked",
 		May: operateItems, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *ItemPath) (ItemRetried, error) {
 		changed, err := ofTask(ctx, call, in.item(), func(item starter.ItemRef) (contract.DAGChanged, error) {

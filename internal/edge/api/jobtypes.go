@@ -43,7 +43,7 @@ func scopeOfHeld(name string) access.Scope {
 
 type jobTypeList struct {
 	JobTypes []ListedJobType `json:"job_types"`
-	Stopped  int             `json:"stopped" doc:"Job types of all pages of which no run starts by itself"`
+	Stopped  int             `json:"stopped" doc:"Job types of all pages without automatic runs"`
 	Running  int             `json:"running" doc:"Job types of all pages with an open run"`
 	Page
 }
@@ -181,7 +181,7 @@ func (a *API) jobTypeKeys(tag, one string) {
 		Key string `json:"dedupe_key" minLength:"1" maxLength:"1024"`
 	}
 	Add(a, Operation{
-		ID: "re-enable-job-type", Method: http.MethodPost, Path: one + "/re-enable", Tag: tag, Summary: "Lift what the retry budget has disabled: a job type, one of its keys, or a task of a DAG",
+		ID: "re-enable-job-type", Method: http.MethodPost, Path: one + "/re-enable", Tag: tag, Summary: "Lift a hold of the retry budget on a job type, one of its keys, or a task of a DAG",
 		May: operateJobTypes, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *struct {
 		HeldPath
@@ -193,7 +193,7 @@ func (a *API) jobTypeKeys(tag, one string) {
 		return call.Client.Admission().ReEnable(ctx, in.Name, in.Body.Key)
 	})
 	Add(a, Operation{
-		ID: "list-held-keys", Method: http.MethodGet, Path: one + "/keys", Tag: tag, Summary: "List what is held back of a job type: disabled by the retry budget, or marked as done",
+		ID: "list-held-keys", Method: http.MethodGet, Path: one + "/keys", Tag: tag, Summary: "List holds of a job type: disabled by the retry budget, or marked as done",
 		May: viewJobTypes, Reach: Named,
 		Live: &feed.Topic{Every: queriedEvery, Of: []string{contract.AdmissionWorkflowID}},
 	}, func(ctx context.Context, call *Call, in *struct {
@@ -204,7 +204,7 @@ func (a *API) jobTypeKeys(tag, one string) {
 		return a.held(ctx, call, in.Listing, in.Name)
 	})
 	Add(a, Operation{
-		ID: "forgive-key", Method: http.MethodPost, Path: one + "/keys/forgive", Tag: tag, Summary: "Forget what is held against a dedupe key",
+		ID: "forgive-key", Method: http.MethodPost, Path: one + "/keys/forgive", Tag: tag, Summary: "Forget the failures and holds of a dedupe key",
 		May: operateJobTypes, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *struct {
 		HeldPath
@@ -214,7 +214,7 @@ func (a *API) jobTypeKeys(tag, one string) {
 		return call.Client.Admission().Forgive(ctx, in.Name, in.Body.Key)
 	})
 	Add(a, Operation{
-		ID: "mark-key-done", Method: http.MethodPost, Path: one + "/keys/mark-done", Tag: tag, Summary: "Say that the work of a dedupe key is done: it is left out for a time",
+		ID: "mark-key-done", Method: http.MethodPost, Path: one + "/keys/mark-done", Tag: tag, Summary: "Mark the work of a dedupe key as done: it is left out for a time",
 		May: operateJobTypes, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *struct {
 		JobTypePath
@@ -259,8 +259,7 @@ func (a *API) listJobTypes(ctx context.Context, call *Call, in *struct{ Listing 
 	return list, err
 }
 
-// withoutSecrets hides the secrets of a job type from callers who may not view its configuration. It
-// removes the hash as well: with all other settings known, a short secret could be guessed with it.
+// withoutSecrets also removes the hash: with all other settings known, a short secret could be guessed with it.
 func withoutSecrets(call *Call, t jobtypes.JobType) jobtypes.JobType {
 	if !call.Rights.Allows(viewConfiguration, access.Scope{JobType: t.Name}) {
 		t.Spec = t.Spec.WithoutSecrets()
@@ -276,7 +275,7 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 	}
 	one := []jobtypes.JobType{known}
 	if err := jobtypes.Of(call.Client).AddHolds(ctx, one); err != nil {
-		call.Logf("what is held back of %s is not known: %v", in.Name, err)
+		call.Logf("the holds of %s are unknown: %v", in.Name, err)
 	}
 	if err := jobtypes.Of(call.Client).AddServed(ctx, one); err != nil {
 		call.Logf("whether a worker can serve %s is not known: %v", in.Name, err)

@@ -55,7 +55,7 @@ func (a *API) keys() {
 		return CreatedKey{key, secret}, withSecret(err, secret)
 	})
 	Add(a, Operation{
-		ID: "get-access", Method: http.MethodGet, Path: "/access", Tag: tag, Summary: "Show who may call: roles and bindings of the configuration, and what one caller may do",
+		ID: "get-access", Method: http.MethodGet, Path: "/access", Tag: tag, Summary: "Show access: roles and bindings of the configuration, and the permissions of one caller",
 		May: access.Permission{Verb: access.View, Kind: access.Keys},
 	}, func(_ context.Context, _ *Call, in *accessQuery) (Access, error) {
 		return a.accessOf(in), nil
@@ -83,12 +83,12 @@ func (a *API) keys() {
 
 // Access lists the roles and bindings of this control plane.
 type Access struct {
-	Auth     string           `json:"auth" enum:"none,login" doc:"none: nobody logs in, every caller may do everything"`
+	Auth     string           `json:"auth" enum:"none,login" doc:"none: without a log-in, every caller may do everything"`
 	Keys     bool             `json:"keys" doc:"API keys are accepted"`
 	Roles    []RoleShown      `json:"roles"`
 	Bindings []access.Binding `json:"bindings"`
 	// Grants of the caller in the query.
-	Grants []access.Granted `json:"grants" doc:"What the caller of the query may do"`
+	Grants []access.Granted `json:"grants" doc:"Permissions of the caller in the query"`
 }
 
 // RoleShown is a role with its permissions as text.
@@ -99,7 +99,7 @@ type RoleShown struct {
 }
 
 type accessQuery struct {
-	Name   string   `query:"name" maxLength:"200" doc:"What may this person do?"`
+	Name   string   `query:"name" maxLength:"200" doc:"Name of a person, for their permissions"`
 	Groups []string `query:"group,explode" maxItems:"100" doc:"The person's groups"`
 }
 
@@ -132,7 +132,6 @@ type SessionsEnded struct {
 	Name string `json:"name"`
 }
 
-// keyPosition returns the sort key of a key. Its times have a fixed number of digits.
 func keyPosition(k keys.Key) string {
 	return k.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000000") + k.ID
 }
@@ -147,11 +146,11 @@ func withSecret(err error, secret string) error {
 
 func (a *API) createKey(ctx context.Context, call *Call, in *struct {
 	Body struct {
-		Name      string    `json:"name" minLength:"1" maxLength:"100" doc:"What the key is for"`
+		Name      string    `json:"name" minLength:"1" maxLength:"100" doc:"Purpose of the key"`
 		Role      string    `json:"role" doc:"viewer, operator, admin, worker or a role of the configuration"`
 		JobTypes  []string  `json:"job_types,omitempty" doc:"Globs; none: all"`
 		DAGs      []string  `json:"dags,omitempty" doc:"Globs; none: all"`
-		Handlers  []string  `json:"handlers,omitempty" doc:"Globs of what it may have executed; none: all"`
+		Handlers  []string  `json:"handlers,omitempty" doc:"Globs of the handlers that it may use; none: all"`
 		Worker    string    `json:"worker,omitempty" doc:"The only worker id that the key may act for"`
 		ExpiresAt time.Time `json:"expires_at,omitzero"`
 	}

@@ -26,13 +26,11 @@ type Page struct {
 	AsOf  time.Time `json:"as_of"`
 }
 
-// sum is the length of a cursor's signature in bytes.
 const sum = 12
 
 // cursors are positions in lists, signed so that clients cannot build them or depend on their form.
 type cursors struct{ secret []byte }
 
-// cursor signs the position of a list.
 func (c cursors) cursor(list, position string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.sign(list, position), position...))
 }
@@ -43,7 +41,6 @@ func (c cursors) sign(list, position string) []byte {
 	return mac.Sum(nil)[:sum]
 }
 
-// position returns the position in a cursor of the list; an empty cursor is the beginning.
 func (c cursors) position(list, cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
@@ -55,7 +52,6 @@ func (c cursors) position(list, cursor string) (string, error) {
 	return string(raw[sum:]), nil
 }
 
-// offsetOf returns the position in a cursor that counts the returned entries.
 func (c cursors) offsetOf(list, cursor string) (int, error) {
 	written, err := c.position(list, cursor)
 	if err != nil || written == "" {

@@ -21,8 +21,7 @@ type lists struct {
 	logger    *slog.Logger
 	jobTypes  *feed.Source[[]jobtypes.JobType]
 	admission *feed.Source[contract.AdmissionView]
-	// ended holds the closed runs of job types, which do not change. Only the fetch of job types
-	// uses it.
+	// Closed runs of job types, which do not change. Only the fetch of job types uses them.
 	ended map[string]jobtypes.ScheduledRun
 }
 
@@ -33,7 +32,6 @@ func newLists(client *starter.Client, logger *slog.Logger) *lists {
 	return l
 }
 
-// fetchJobTypes lists all job types with their holds and the outcomes of their last runs.
 func (l *lists) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 	types := jobtypes.Of(l.client)
 	all, err := types.List(ctx)
@@ -44,10 +42,10 @@ func (l *lists) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 		l.logger.Warn("the list of job types may be some seconds old", "error", err)
 	}
 	if err := types.AddHolds(ctx, all); err != nil {
-		l.logger.Warn("what is held back is not known", "error", err)
+		l.logger.Warn("the holds are unknown", "error", err)
 	}
 	if err := types.AddServed(ctx, all); err != nil {
-		l.logger.Warn("what no worker can serve is not known", "error", err)
+		l.logger.Warn("the job types without a worker are unknown", "error", err)
 	}
 	newest := func(use func(run *jobtypes.ScheduledRun)) {
 		for i := range all {
@@ -71,8 +69,7 @@ func (l *lists) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 	return all, nil
 }
 
-// changedLately returns the job types that operators have changed so recently that visibility may lag,
-// from the audit log.
+// changedLately returns recently changed job types from the audit log: visibility may lag.
 func (l *lists) changedLately(ctx context.Context) []string {
 	found, err := l.client.Audit().Read(ctx, contract.AuditFilter{
 		Since: time.Now().Add(-visibleEvery), Kind: contract.AuditOperator, Object: contract.ScheduleID(""), Limit: mostChanges,
@@ -93,7 +90,6 @@ func (l *lists) fetchAdmission(ctx context.Context) (contract.AdmissionView, err
 	return l.client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
 }
 
-// read returns the value of a source and its time.
 func read[T any](ctx context.Context, call *Call, source *feed.Source[T]) (T, time.Time, error) {
 	found, err := source.Get(ctx)
 	call.refused = found.Refused

@@ -33,10 +33,8 @@ type Reach int
 const (
 	// Everything: the thing belongs to no job type and no DAG.
 	Everything Reach = iota
-	// Named: the input implements [Scoped].
 	Named
-	// Some: the operation filters a list with [Call.Sees], or resolves the thing and calls
-	// [Call.Need].
+	// Some: the operation filters a list with [Call.Sees], or resolves the thing and calls [Call.Need].
 	Some
 )
 
@@ -62,8 +60,7 @@ type Operation struct {
 	AnyHandler bool
 	// Bulk: the requests inside have their own permissions.
 	Bulk bool
-	// Live makes the operation a topic of the events, if not nil. Its Of may contain [OfRun] and
-	// [OfThing]; its Name is empty.
+	// Live makes the operation a topic of the events. Its Of may contain [OfRun] and [OfThing].
 	Live *feed.Topic
 	// Description of the answer 204, if there is one.
 	Nothing string
@@ -83,10 +80,8 @@ type Call struct {
 
 	api       *API
 	operation Operation
-	// refused is the reason for a stale answer.
-	refused error
-	// wait bounds the caller's wait for the end of a run.
-	wait time.Duration
+	refused   error
+	wait      time.Duration
 }
 
 // Sees reports whether the caller may use the operation in this scope.
@@ -96,8 +91,7 @@ func (c *Call) byHandler() bool {
 	return c.operation.Writes() && c.operation.May.Verb != access.Work && c.Rights.ByHandler()
 }
 
-// NeedHandlers is [Call.Need] for a thing with the handlers listed by find. It calls find only if the
-// caller's rights depend on handlers.
+// NeedHandlers is [Call.Need] for a thing with handlers. It calls find only if the caller's rights depend on them.
 func (c *Call) NeedHandlers(scope access.Scope, find func() ([]string, error)) error {
 	if c.Rights.ByHandler() {
 		var err error
@@ -150,7 +144,6 @@ func (c *Call) Logf(format string, args ...any) {
 // Statused is an answer with its own status. A 204 has no body.
 type Statused interface{ HTTPStatus() int }
 
-// answered has the operation's result, or the ended run, as its body.
 type answered struct {
 	Status int
 	Body   any
@@ -207,13 +200,11 @@ func described(a *API, o Operation, body reflect.Type) huma.Operation {
 	return described
 }
 
-// operation returns the parts of the description that all operations have.
 func (a *API) operation(o Operation) huma.Operation {
 	described := huma.Operation{
 		OperationID: o.ID, Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Description,
 		Tags: []string{o.Tag}, DefaultStatus: o.Status, MaxBodyBytes: -1, RejectUnknownQueryParameters: true,
-		// The body has been read already. A read timeout would cancel the connection's context
-		// during a long operation, and for all later ones.
+		// The body has been read. A read timeout would cancel the connection's context during a long operation.
 		BodyReadTimeout: -1,
 		Extensions:      map[string]any{PermissionExtension: o.May.String()},
 		Middlewares:     huma.Middlewares{a.admit(o)},
@@ -227,13 +218,12 @@ func (a *API) operation(o Operation) huma.Operation {
 	return described
 }
 
-// admit refuses callers without the permission in any scope, before the request is read.
 func (a *API) admit(o Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		reached(ctx, o)
 		caller, known := CallerOf(ctx.Context())
 		if !known {
-			writeProblem(ctx, problem.New(http.StatusUnauthorized, "", "nobody is logged in"))
+			writeProblem(ctx, problem.New(http.StatusUnauthorized, "", "not logged in"))
 			return
 		}
 		if !caller.Rights.AllowsSome(o.May) {
@@ -261,18 +251,16 @@ func writeProblem(ctx huma.Context, refused *problem.Problem) {
 	_ = plainJSON().Marshal(ctx.BodyWriter(), refused) // The client has disconnected.
 }
 
-// deny returns a refusal and reports it to Denied.
 func (a *API) deny(caller Caller, o Operation) *problem.Problem {
 	if a.options.Denied != nil && o.Writes() {
 		caller.Via = viaOf(caller, o.May.Verb)
 		a.options.Denied(caller, o.ID)
 	}
 	return problem.Newf(http.StatusForbidden, problem.CodeAccessDenied, "%s may not %s here", caller.Name, o.May).
-		With("ask an administrator for a role with this permission; GET /me lists yours")
+		With("an administrator can grant a role with this permission; GET /me lists yours")
 }
 
-// begin checks the caller against the scope of the input. Operations that write get a client that acts
-// for the caller.
+// Operations that write get a client that acts for the caller.
 func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, *Call, func(), error) {
 	caller, _ := CallerOf(ctx)
 	call := &Call{Caller: caller, Client: a.options.Client, SetHeader: func(string, string) {}, api: a, operation: o}
@@ -323,8 +311,7 @@ func (a *API) failed(o Operation, err error) error {
 	return p
 }
 
-// schemaName returns a type's name in the document. Types of some packages get the package's name in
-// front, since other packages have types of the same name.
+// Types of some packages get the package's name in front: other packages have types of the same name.
 func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

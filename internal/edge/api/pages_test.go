@@ -147,6 +147,26 @@ func TestPagesHaveEachEntryOnce(t *testing.T) {
 	}
 }
 
+// TestEachPoolHasItsSize, also one that admission lists on a later page.
+func TestEachPoolHasItsSize(t *testing.T) {
+	t.Parallel()
+	const pools = 1200
+	handler := entities{answers: map[string]func(any) any{contract.QueryAdmission: func(input any) any {
+		filter, _ := input.(contract.AdmissionFilter)
+		view := contract.AdmissionView{PoolCount: pools}
+		for i := range pools {
+			if name := fmt.Sprintf("pool-%04d", i); name > filter.After && len(view.Pools) < filter.Limit {
+				view.Pools = append(view.Pools, contract.AdmissionPool{Name: name, Size: i})
+			}
+		}
+		return view
+	}}}.handler()
+	for name, want := range map[string]int{"pool-0001": http.StatusOK, "pool-1199": http.StatusOK, "pool-1200": http.StatusNotFound} {
+		answer := ask(t, handler, "admin", http.MethodGet, api.Prefix+"/pools/"+name+"/size", "")
+		assert.Equal(t, want, answer.Code, "%s: %s", name, answer.Body)
+	}
+}
+
 // TestACursorIsOfOneListAndOneControlPlane.
 func TestACursorIsOfOneListAndOneControlPlane(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func (k known) Authenticate(r *http.Request) (api.Caller, error) {
 	who := r.Header.Get("Who")
 	rights, is := k[who]
 	if !is {
-		return api.Caller{}, problem.New(http.StatusUnauthorized, "", "nobody is logged in")
+		return api.Caller{}, problem.New(http.StatusUnauthorized, "", "not logged in")
 	}
 	return api.Caller{Name: who, Auth: "key", Rights: rights}, nil
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/roundsman/roundsman/starter/idempotency"
 )
 
-// keyHeader makes a repeated request harmless.
 const keyHeader = "Idempotency-Key"
 
 const mostKey = 200
@@ -31,8 +30,7 @@ type keyed struct{ key, digest string }
 
 type keyedKey struct{}
 
-// repeatable reads requests completely, under the server's read timeout, and computes the digest of
-// those with a key.
+// repeatable reads requests completely, under the server's read timeout.
 func repeatable(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || !under(Prefix, r.URL.Path) {
@@ -67,15 +65,15 @@ func repeatable(next http.Handler) http.Handler {
 
 func unreadable(err error) *problem.Problem {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return problem.Newf(http.StatusRequestEntityTooLarge, "", "the body has more than %d bytes", guard.MaxBody)
+		return problem.Newf(http.StatusRequestEntityTooLarge, "", "the body has more than %d bytes", guard.MaxBody).
+			With("send it in parts; `roundsman submit -f FILE` takes jobs of up to 256 MiB at once")
 	}
 	return problem.New(http.StatusBadRequest, "", "the body cannot be read: "+err.Error())
 }
 
 func (o Operation) takesKeys() bool { return o.Writes() && o.May.Verb != access.Work && !o.Bulk }
 
-// claim records a request under its key, and marks the context as part of it. Each caller has its own
-// keys.
+// claim records a request under its key. Each caller has its own keys.
 func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
 	asked, is := ctx.Value(keyedKey{}).(keyed)
 	if !is || !call.operation.takesKeys() {
@@ -89,21 +87,20 @@ func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
 	case err != nil:
 		return ctx, err
 	case !first && call.operation.Once:
-		return ctx, problem.Newf(http.StatusConflict, "ALREADY_REQUESTED", "this was asked for at %s with the same %s", request.At.UTC().Format(http.TimeFormat), keyHeader).
-			With("look whether it was done; what it answered is not kept")
+		return ctx, problem.Newf(http.StatusConflict, "ALREADY_REQUESTED", "the same request was made at %s with the same %s", request.At.UTC().Format(http.TimeFormat), keyHeader).
+			With("check whether it was done; its answer is not kept")
 	}
 	call.Request = request.ID
 	return starter.WithRequest(ctx, request), nil
 }
 
-// describeKeys adds the header to an operation that accepts it.
 func describeKeys(o Operation, described *huma.Operation) {
 	if !o.takesKeys() {
 		return
 	}
 	most := mostKey
 	described.Parameters = append(described.Parameters, &huma.Param{
-		Name: keyHeader, In: "header", Description: "Makes repeating the request harmless: what carries the same key is done once",
+		Name: keyHeader, In: "header", Description: "Makes a repetition harmless: requests with the same key are carried out once",
 		Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most},
 	})
 }

@@ -68,7 +68,7 @@ type reasonBody struct {
 }
 
 type noteBody struct {
-	Note string `json:"note,omitempty" maxLength:"1000" doc:"Tells others why"`
+	Note string `json:"note,omitempty" maxLength:"1000" doc:"Reason for others"`
 }
 
 var (
@@ -84,7 +84,7 @@ func (a *API) runs() {
 		Live: &feed.Topic{Every: visibleEvery, Gap: visibleGap, Lag: visibleLag, Of: ChangesOfRuns()},
 	}, a.listRuns)
 	Add(a, Operation{
-		ID: "get-run", Method: http.MethodGet, Path: one, Tag: tag, Summary: "Show a run: how far it is, what it waits for, what it left",
+		ID: "get-run", Method: http.MethodGet, Path: one, Tag: tag, Summary: "Show a run: its progress, its wait, its result",
 		May: viewRuns, Reach: Named,
 		Live: LiveRun(visibleGap),
 	}, func(ctx context.Context, call *Call, in *RunPath) (starter.Snapshot, error) {
@@ -113,7 +113,7 @@ func (a *API) runs() {
 
 func (a *API) runActions(tag, one string) {
 	Add(a, Operation{
-		ID: "cancel-run", Method: http.MethodPost, Path: one + "/cancel", Tag: tag, Summary: "Cancel a run: what runs is stopped, the rest never starts",
+		ID: "cancel-run", Method: http.MethodPost, Path: one + "/cancel", Tag: tag, Summary: "Cancel a run: running items are stopped, the rest never starts",
 		Description: "Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel stops those too.",
 		May:         operateRuns, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *struct {
@@ -124,7 +124,7 @@ func (a *API) runActions(tag, one string) {
 		return RunEnding(in.requested("cancel")), call.Client.Runs().Cancel(ctx, in.Ref(), in.Body.Reason)
 	})
 	Add(a, Operation{
-		ID: "pause-run", Method: http.MethodPost, Path: one + "/pause", Tag: tag, Summary: "Keep a run from starting more items; what runs continues",
+		ID: "pause-run", Method: http.MethodPost, Path: one + "/pause", Tag: tag, Summary: "Keep a run from starting more items; running items continue",
 		May: operateRuns, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
@@ -151,7 +151,7 @@ func (a *API) dagRunActions(tag, one string) {
 	})
 	Add(a, Operation{
 		ID: "add-tasks", Method: http.MethodPost, Path: one + "/tasks", Tag: tag, Summary: "Insert tasks into an open run of a DAG, or redefine some that have not started",
-		Description: "What the tasks are is the caller's to write, so it needs the permission to change the configuration.",
+		Description: "The caller writes the tasks, so this needs the permission to change the configuration.",
 		May:         access.Permission{Verb: access.Change, Kind: access.Configuration}, Reach: Named, AnyHandler: true,
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
@@ -185,7 +185,6 @@ func ofDAG[T any](ref starter.RunRef, do func() (T, error)) (T, error) {
 	return do()
 }
 
-// settable refuses settings that runs of this kind lack.
 func settable(ref starter.RunRef, change override.Change) error {
 	_, every := change[override.Every]
 	switch {
@@ -213,7 +212,7 @@ type runsInput struct {
 	Outcome []string  `query:"outcome" doc:"Only runs that ended so" enum:"completed,partial,failed,timeout,canceled,skipped"`
 	DryRuns bool      `query:"dry_runs" doc:"Dry runs too"`
 	SubDAGs bool      `query:"sub_dags" doc:"Runs of sub-DAGs and of jobs too"`
-	Counts  bool      `query:"counts" doc:"With counts, progress, and the state of open runs (waiting, paused, held): every run is asked. Without it an open run is running"`
+	Counts  bool      `query:"counts" doc:"With counts, progress, and the state of open runs (waiting, paused, held). It queries every run. Without it an open run is running"`
 	Listing
 }
 
@@ -228,15 +227,13 @@ func (in runsInput) filter() starter.RunFilter {
 	return filter
 }
 
-// runsPosition is a list cursor: the start time of the last run returned, and the IDs already returned
-// for that instant.
+// runsPosition is a list cursor: the start time of the last run returned, and the IDs returned for that instant.
 type runsPosition struct {
 	Until time.Time `json:"until"`
 	Seen  []string  `json:"seen"`
 }
 
-// listRuns reads one run more than the page, to find out whether another page follows. It leaves out
-// runs that the caller may not view, so a page may have fewer runs than its limit.
+// listRuns reads one run more than the page, for the next cursor. Hidden runs make a page shorter.
 func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList, error) {
 	list, filter := runList{AsOf: time.Now().UTC()}, in.filter()
 	for _, name := range []string{in.JobType, in.DAG} {
@@ -257,7 +254,6 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 	return list, nil
 }
 
-// runsPage returns the newest runs after a cursor of a list, and the cursor of the older ones.
 func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) ([]starter.Run, string, error) {
 	written, err := a.position(list, cursor)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// MaxStreams bounds the event streams of one caller at one control plane. It is enough for many open
-// consoles, and protects memory and descriptors from a client that leaks streams.
+// MaxStreams is enough for many open consoles, and protects memory and descriptors from a client that leaks streams.
 const MaxStreams = 1000
 
 type streams struct {
@@ -19,7 +18,6 @@ type streams struct {
 // watcher identifies a caller. Without a log-in all callers have one name, so the address counts.
 type watcher struct{ name, auth, key, address string }
 
-// enter counts one more stream until leave is called.
 func (s *streams) enter(caller Caller) (leave func(), err error) {
 	who := watcher{name: caller.Name, auth: caller.Auth, key: caller.Key}
 	if caller.Auth == AuthNone {
@@ -29,7 +27,7 @@ func (s *streams) enter(caller Caller) (leave func(), err error) {
 	defer s.mu.Unlock()
 	if s.open[who] >= MaxStreams {
 		return nil, problem.Newf(http.StatusTooManyRequests, problem.CodeTooManyStreams, "%s has %d streams of events open here, and may have no more", caller.Name, MaxStreams).
-			With("close streams that nobody reads; one stream takes 40 topics")
+			With("close unused streams; one stream takes 40 topics")
 	}
 	if s.open == nil {
 		s.open = map[watcher]int{}

@@ -44,7 +44,7 @@ func TestACallerHasSoManyStreams(t *testing.T) {
 	refused := watch("ann", "192.0.2.1")
 	assert.Equal(t, http.StatusTooManyRequests, refused.Code)
 	assert.Contains(t, refused.Body.String(), "TOO_MANY_STREAMS")
-	assert.Contains(t, refused.Body.String(), "close streams")
+	assert.Contains(t, refused.Body.String(), "close unused streams")
 	assert.Equal(t, http.StatusOK, watch("bob", "192.0.2.1").Code, "each caller has as many")
 	assert.Equal(t, http.StatusOK, watch("ann", "192.0.2.2").Code, "without a log-in many have that name")
 	last()

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// survives returns an error for a panic in do, for code in its own goroutine. net/http recovers only
-// in the goroutines of requests.
+// survives turns a panic into an error: net/http recovers only in the goroutines of requests.
 func survives[T any](logger *slog.Logger, do func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (value T, err error) {
 		defer func() {

@@ -15,20 +15,17 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// patrolEvery bounds the interval between checks of the workflows of viewed topics, so that viewers see
-// others' changes within three seconds.
+// patrolEvery shows viewers changes by other control planes within three seconds.
 const patrolEvery = 2500 * time.Millisecond
 
-// Intervals between fetches of a viewed topic without a known change. Lists from visibility cost one or
-// two calls of ten that a namespace may make per second. Queries cost one ordinary call.
+// Lists from visibility cost one or two calls of ten that a namespace may make per second. Queries cost one ordinary call.
 const (
 	visibleEvery = 30 * time.Second
 	queriedEvery = 30 * time.Second
 	seldomEvery  = time.Minute
 	// handlersGap is long, since few changes of the fleet change the handlers.
 	handlersGap = 20 * time.Second
-	// healthEvery and healthWithin show viewers within three seconds that the server does not
-	// answer.
+	// Viewers see within three seconds that the server does not answer.
 	healthEvery  = time.Second
 	healthWithin = time.Second
 	// visibleLag is the delay within which visibility shows nearly every change.
@@ -37,7 +34,6 @@ const (
 	visibleGap = 700 * time.Millisecond
 )
 
-// viewable is a topic: an operation for a list, with fixed parameters.
 type viewable struct {
 	operation Operation
 	answer    func(context.Context, *Call) (any, error)
@@ -47,8 +43,7 @@ func whole() *struct{ Listing } { return &struct{ Listing }{Listing{Limit: mostL
 
 const mostListed = 1000
 
-// topics declares the lists that can be viewed. Each line has the topic, the operation with the topic's
-// permission, its handler and its parameters.
+// Each line has the topic, the operation with its permission, its handler and its parameters.
 func (a *API) topics() {
 	visible := func(name string, stale func(), of ...string) feed.Topic {
 		return feed.Topic{Name: name, Every: visibleEvery, Gap: visibleGap, Lag: visibleLag, Of: of, Stale: stale}
@@ -77,7 +72,7 @@ type ServerAnswers struct {
 	OK bool `json:"ok"`
 }
 
-// serverAnswers checks whether Temporal answers. When it answers again, every topic is fetched at once.
+// When the server answers again, every topic is fetched at once.
 func (a *API) serverAnswers(ctx context.Context, call *Call, _ *struct{}) (ServerAnswers, error) {
 	if time.Since(a.live.Heard()) < healthWithin && !a.away.Load() {
 		return ServerAnswers{OK: true}, nil
@@ -103,7 +98,6 @@ func topic[I, O any](a *API, t feed.Topic, operation string, answer func(context
 	}}
 }
 
-// goneOn returns the progress of a workflow for the patrol.
 func (a *API) goneOn(ctx context.Context, workflowID string) (state string, over bool, err error) {
 	described, err := a.options.Client.Temporal().DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
@@ -118,7 +112,6 @@ type dated interface{ made() time.Time }
 
 func (p Page) made() time.Time { return p.AsOf }
 
-// draw makes the events of a topic for all viewers with the caller's rights.
 func (a *API) draw(v viewable, caller Caller) feed.Make {
 	return survives(a.options.Logger, func(ctx context.Context) (feed.Picture, error) {
 		call := &Call{Caller: Caller{Name: "viewers", Rights: caller.Rights}, Client: a.options.Client, api: a, operation: v.operation}

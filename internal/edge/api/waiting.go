@@ -20,25 +20,20 @@ import (
 )
 
 const (
-	// longestWait bounds Prefer: wait.
 	longestWait = time.Minute
-	// lookEvery is the interval of checks on an item or a worker whose end is awaited. Each costs
-	// one or two queries, and visibility nothing.
+	// Each look costs one or two queries, and visibility nothing.
 	lookEvery = 500 * time.Millisecond
 )
 
 // Begun is an answer that names the run started or ended by the operation.
 type Begun interface{ Begun() starter.RunRef }
 
-// ending is an answer about a thing whose end a caller may await.
 type ending interface {
 	// end waits for the end and returns the thing as its GET operation returns it.
 	end(ctx context.Context, client *starter.Client) (any, error)
-	// ended is the type of end's result.
 	ended() reflect.Type
 }
 
-// endingOf returns nil for an answer without an end.
 func endingOf(body any) ending {
 	switch is := body.(type) {
 	case ending:
@@ -112,7 +107,7 @@ func (e WorkerDraining) end(ctx context.Context, client *starter.Client) (any, e
 	return client.Workers().Get(ctx, e.Registration.ID)
 }
 
-// lookUntil repeats the check until it returns true or ctx ends. An error may pass.
+// An error of the check may pass.
 func lookUntil(ctx context.Context, is func() (bool, error)) error {
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
@@ -141,7 +136,6 @@ func waitWanted(header string) time.Duration {
 	return 0
 }
 
-// awaited returns the thing of an answer if it ends while the caller waits.
 func (c *Call) awaited(ctx context.Context, body any) (any, bool) {
 	of := endingOf(body)
 	if of == nil || c.wait == 0 {
@@ -166,7 +160,6 @@ func patient(ctx huma.Context) {
 	}
 }
 
-// describeWait adds the header and the other answer to an operation that can wait.
 func (c *catalog) describeWait(o Operation, described *huma.Operation, body reflect.Type) {
 	of := endingOf(reflect.Zero(body).Interface())
 	if !o.Writes() || of == nil {
@@ -176,7 +169,7 @@ func (c *catalog) describeWait(o Operation, described *huma.Operation, body refl
 		panic(fmt.Sprintf("operation %s: 200 means that it has ended: its own status must be 202", o.ID))
 	}
 	described.Parameters = append(described.Parameters, &huma.Param{
-		Name: "Prefer", In: "header", Description: "wait=N: answer 200 with what has ended if it ends within N seconds, at most 60",
+		Name: "Prefer", In: "header", Description: "wait=N: answer 200 with the ended thing if it ends within N seconds, at most 60",
 		Schema: &huma.Schema{Type: huma.TypeString},
 	})
 	schemas := c.huma.OpenAPI().Components.Schemas

@@ -26,7 +26,6 @@ const (
 // ChangesOfRuns returns the workflows whose changes show in lists of runs.
 func ChangesOfRuns() []string { return []string{"group/", "dag/", contract.AuditWorkflowID} }
 
-// changesOfJobTypes returns the workflows whose changes show in job types.
 func changesOfJobTypes() []string {
 	return []string{"group/", contract.AuditWorkflowID, contract.AdmissionWorkflowID}
 }
@@ -46,13 +45,10 @@ const (
 	calendarGap = 15 * time.Second
 	// busyEvery is the refresh interval for progress, which workflows do not record.
 	busyEvery = 2 * time.Second
-	// visibleApart is the minimum time between fetches of run lists as topics. Viewers with many
-	// filters thus leave some of visibility's ten calls per second to others.
+	// visibleApart leaves some of visibility's ten calls per second to others.
 	visibleApart = 300 * time.Millisecond
 )
 
-// watched returns the topic of a GET request, like /runs/RUN/items?state=failed, if the operation can be
-// viewed.
 func (a *API) watched(name string) (*feed.Topic, *http.Request, bool) {
 	if !strings.HasPrefix(name, "/") {
 		return nil, nil, false
@@ -80,13 +76,11 @@ func (a *API) watched(name string) (*feed.Topic, *http.Request, bool) {
 	return &topic, r, true
 }
 
-// segmentOf returns the part of the request's path at the place of name in the operation's path.
 func segmentOf(r *http.Request, o Operation, name string) string {
 	at := slices.Index(strings.Split(Prefix+o.Path, "/"), name)
 	return strings.Split(r.URL.Path, "/")[at] // The pattern matched, and ids have ~ for /.
 }
 
-// concerns returns the workflows whose changes may change the explanation of a thing.
 func concerns(thing string) []string {
 	shared := []string{contract.AdmissionWorkflowID, contract.FleetWorkflowID, contract.AuditWorkflowID}
 	for _, prefix := range []string{"group/", "dag/"} {
@@ -101,7 +95,6 @@ func concerns(thing string) []string {
 	return append(shared, "group/")
 }
 
-// look serves a GET request for all viewers with these rights.
 func (a *API) look(r *http.Request, caller Caller) feed.Make {
 	viewers := Caller{Name: "viewers", Rights: caller.Rights}
 	return survives(a.options.Logger, func(ctx context.Context) (feed.Picture, error) {
@@ -126,7 +119,6 @@ func (a *API) look(r *http.Request, caller Caller) feed.Make {
 	})
 }
 
-// since writes the patch from an earlier body of a topic.
 func since(body []byte) func(earlier []byte) []byte {
 	return func(earlier []byte) []byte { return delta.Of(earlier, body, asOf.Match) }
 }

@@ -48,8 +48,8 @@ func (a *API) workers() {
 		return workerview.Shown(ctx, call.Client, in.ID)
 	})
 	Add(a, Operation{
-		ID: "may-reboot-worker", Method: http.MethodGet, Path: one + "/reboot", Tag: tag, Summary: "Tell whether the worker's node may be rebooted",
-		Description: "The code is FREE, DRAIN_FIRST (jobs run there), DRAINING (the same, and it takes no new work), WORK_WAITS (no other worker can serve a job type) or NOT_KNOWN (no fresh report says what runs there).",
+		ID: "may-reboot-worker", Method: http.MethodGet, Path: one + "/reboot", Tag: tag, Summary: "Check whether the worker's node may be rebooted",
+		Description: "Codes: FREE, DRAIN_FIRST (jobs run there), DRAINING (the same, without new work), WORK_WAITS (a job type has no other worker) or NOT_KNOWN (no fresh report of its jobs).",
 		May:         viewWorkers,
 		Live:        &feed.Topic{Every: queriedEvery, Busy: busyEvery, Of: []string{contract.FleetWorkflowID}},
 	}, func(ctx context.Context, call *Call, in *WorkerPath) (workerview.Reboot, error) {
@@ -60,8 +60,8 @@ func (a *API) workers() {
 		return workerview.MayReboot(ctx, call.Client, shown)
 	})
 	Add(a, Operation{
-		ID: "get-worker-usage", Method: http.MethodGet, Path: one + "/usage", Tag: tag, Summary: "Tell how much of its slots a worker used in the last twelve hours",
-		Description: "Its process knows it, since it was started. A worker that has none, or whose process does not answer, has no spans.",
+		ID: "get-worker-usage", Method: http.MethodGet, Path: one + "/usage", Tag: tag, Summary: "Get the use of a worker's slots in the last twelve hours",
+		Description: "Its process records the use since its start. A remote worker, or a process that does not answer, has no spans.",
 		May:         viewWorkers,
 		Live:        &feed.Topic{Every: seldomEvery},
 	}, workerUsage)
@@ -79,7 +79,7 @@ func (a *API) workers() {
 
 func (a *API) workerActions(tag, one string) {
 	for action, summary := range map[starter.WorkerAction]string{
-		starter.ActionCordon:   "Take no new work; what runs may finish",
+		starter.ActionCordon:   "Take no new work; running jobs may finish",
 		starter.ActionUncordon: "Take work again after drain or cordon",
 		starter.ActionRemove:   "Take a worker out of the registry; a living one registers again",
 	} {
@@ -108,7 +108,7 @@ func (a *API) workerActions(tag, one string) {
 
 // DryRun is the parameter of operations with a dry run.
 type DryRun struct {
-	Wanted bool `query:"dry_run" doc:"Tell what it would do, and do nothing"`
+	Wanted bool `query:"dry_run" doc:"Preview only"`
 }
 
 // CleanUp removes OFFLINE workers, or lists them in a dry run.
@@ -167,7 +167,6 @@ func operateWorker(action starter.WorkerAction) func(context.Context, *Call, *wo
 	}
 }
 
-// workerUsage queries the worker's process if the registry has the worker.
 func workerUsage(ctx context.Context, call *Call, in *WorkerPath) (contract.WorkerUsage, error) {
 	usage := contract.WorkerUsage{ID: in.ID, At: time.Now().UTC(), Spans: []contract.WorkerUsageSpan{}}
 	if _, err := call.Client.Workers().Get(ctx, in.ID); err != nil {
@@ -185,7 +184,7 @@ func resizeWorker(ctx context.Context, call *Call, in *struct {
 	Body struct {
 		MaxDetect  int    `json:"max_detect,omitempty" minimum:"0" doc:"0: as it is"`
 		MaxExecute int    `json:"max_execute,omitempty" minimum:"0" doc:"0: as it is"`
-		Reset      bool   `json:"reset,omitempty" doc:"Go back to what the worker was started with"`
+		Reset      bool   `json:"reset,omitempty" doc:"Restore the worker's own capacity"`
 		Reason     string `json:"reason,omitempty" maxLength:"1000"`
 	}
 },
@@ -199,7 +198,6 @@ func resizeWorker(ctx context.Context, call *Call, in *struct {
 	return after, orUnknown(ctx, call, in.ID, err)
 }
 
-// orUnknown replaces the refusal of a request about an unregistered worker.
 func orUnknown(ctx context.Context, call *Call, id string, err error) error {
 	if _, refused := errors.AsType[*starter.RefusedError](err); !refused {
 		return err

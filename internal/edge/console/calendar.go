@@ -28,14 +28,12 @@ type calendarInput struct {
 	Limit   int    `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"The most ticks: the nearest to now"`
 }
 
-// cut keeps the first ticks and counts the others.
 func cut[T any](all []T, limit int) (kept []T, more int) {
 	kept = all[:min(len(all), max(limit, 1))]
 	return kept, len(all) - len(kept)
 }
 
-// steady is the precision of a span's ends, so that an answer that differs only in its ends keeps its
-// ETag.
+// steady keeps the ETag of an answer that differs only in a span's ends.
 const steady = time.Hour
 
 func (in calendarInput) names() []string {

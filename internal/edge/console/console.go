@@ -18,7 +18,6 @@ import (
 //go:embed all:assets
 var assets embed.FS
 
-// policy allows the page its own files and its own server only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -29,7 +28,6 @@ const (
 )
 
 type page struct {
-	// plain is nil if the binary has the page compressed only.
 	plain, zipped []byte
 	kind          string
 	// forever means that its name changes with its content.
@@ -42,8 +40,7 @@ func Built() bool {
 	return err == nil
 }
 
-// Handler serves the console below the path at which it is mounted. The state is in the fragment of the
-// address, so there is one page, and a proxy may mount it anywhere.
+// Handler serves the console at any path: the state is in the fragment of the address.
 func Handler() http.Handler {
 	pages, err := load(assets)
 	if err != nil { // Embedded files are always readable.
@@ -56,7 +53,6 @@ func Handler() http.Handler {
 
 type handler struct{ pages map[string]page }
 
-// load reads and compresses all files: some 100 KB, once.
 func load(from fs.FS) (map[string]page, error) {
 	pages := map[string]page{}
 	err := fs.WalkDir(from, app, func(name string, entry fs.DirEntry, err error) error {
@@ -119,7 +115,6 @@ func zip(text []byte) ([]byte, error) {
 	return zipped.Bytes(), nil
 }
 
-// text returns the page for the rare client that takes no compression.
 func (p page) text() ([]byte, error) {
 	if p.plain != nil {
 		return p.plain, nil

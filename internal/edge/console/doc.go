@@ -1,4 +1,3 @@
-// Package console serves the web console, a program for browsers that uses only the public REST API. web/
-// has its source. `make web` builds it into assets/app, which is embedded. A binary built without Node.js
-// serves a page with instructions.
+// Package console serves the web console, a program for browsers that uses only the public REST API. `make web`
+// builds web/ into assets/app. A binary built without Node.js serves instructions.
 package console

@@ -18,17 +18,14 @@ import (
 )
 
 const (
-	// mostBoxes is the largest number of tasks drawn as boxes.
-	mostBoxes = 300
-	// mostAround bounds the tasks drawn before one task, and those after it.
+	mostBoxes  = 300
 	mostAround = 100
 	// keptShapes bounds the graphs in memory: one of 100,000 tasks takes tens of megabytes.
 	keptShapes = 4
 	// graphGap is the minimum time between fetches: the map of 100,000 tasks has 130 kB.
 	graphGap = 2 * time.Second
 	// mostTurned bounds the boxes that are laid out in both directions.
-	mostTurned = 60
-	// graphHeight is the height in pixels that a page has for a graph.
+	mostTurned  = 60
 	graphHeight = 640
 )
 
@@ -46,8 +43,7 @@ type RunGraph struct {
 	Counts     map[string]int `json:"counts"`
 	// Drawing has boxes and lines. It is missing for more than 300 boxes.
 	Drawing *Drawing `json:"drawing,omitempty"`
-	// Map has one byte per task in declaration order: an index into States and Roles. It is set if
-	// Drawing does not contain all tasks. An approval that waits has the state needs_approval.
+	// One byte per task: an index into States and Roles, if Drawing does not contain all tasks.
 	Map    []byte         `json:"map,omitempty"`
 	States []string       `json:"states"`
 	Roles  []explain.Role `json:"roles" doc:"The role of each state"`
@@ -74,7 +70,6 @@ type graphInput struct {
 type shapes struct {
 	mu   sync.Mutex
 	kept []starter.DAGShape
-	// last is the workflow run last seen under each workflow id.
 	last map[string]string
 }
 
@@ -136,13 +131,10 @@ func addGraph(a *api.API) {
 	})
 }
 
-// needsApproval is the state of a waiting approval in a map.
 const needsApproval = "needs_approval"
 
-// mostWeighed bounds the tasks among which the longest chain is looked for.
 const mostWeighed = 5000
 
-// critical returns the tasks of the longest chain.
 func critical(picture starter.DAGPicture, task func(int) starter.Item) []int {
 	n := picture.Len()
 	if n > mostWeighed {
@@ -216,7 +208,6 @@ func (g *RunGraph) around(view *graphView, in graphInput) error {
 	return g.draw(view, groups, nil, in.Width)
 }
 
-// draw lays out one box for each group. It draws none if they are too many.
 func (g *RunGraph) draw(view *graphView, groups []group, path []int, width int) error {
 	boxes := map[int]int{}
 	for k, of := range groups {
@@ -270,7 +261,6 @@ func (g *RunGraph) draw(view *graphView, groups []group, path []int, width int) 
 	return nil
 }
 
-// scaleOf is the scale at which all of a drawing is seen. Without a width it is 1.
 func scaleOf(of draw.Drawing, width int) float64 {
 	if width == 0 {
 		return 1
@@ -278,8 +268,7 @@ func scaleOf(of draw.Drawing, width int) float64 {
 	return min(float64(width)/of.Width, graphHeight/of.Height, 1)
 }
 
-// linesOf returns the boxes that each box needs, and the pairs in which a failed need keeps a task from
-// running.
+// linesOf also returns the pairs in which a failed need keeps a task from running.
 func linesOf(picture starter.DAGPicture, groups []group, boxes map[int]int) (lines [][]int, blocked map[[2]int]bool) {
 	lines, blocked = make([][]int, len(groups)), map[[2]int]bool{}
 	seen := map[[2]int]bool{}

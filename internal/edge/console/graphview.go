@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// graphView reads tasks of a picture.
 type graphView struct {
 	ctx     context.Context //nolint:containedctx // of one request
 	client  *starter.Client
@@ -17,7 +16,6 @@ type graphView struct {
 	items   map[int]starter.Item
 }
 
-// mostLive bounds the running tasks whose start and wait are read.
 const mostLive = 1000
 
 // live reads the start and the wait of running tasks, which only the run has.
@@ -53,7 +51,6 @@ func (v *graphView) tasks(of []int) []starter.Item {
 	return all
 }
 
-// mostSubDAGs bounds the runs of sub-DAGs that are read for their progress.
 const mostSubDAGs = 16
 
 // subDAGs adds the runs of sub-DAGs with their progress, as far as it can be read.

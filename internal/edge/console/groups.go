@@ -14,17 +14,14 @@ import (
 // mostOpened bounds the tasks of an opened fan-out with a box of their own. The others stay in one box.
 const mostOpened = 60
 
-// group holds the tasks of one box.
 type group struct {
 	name  string
 	tasks []int
-	// folds means that the box opens into its tasks; rest means that other tasks of the fan-out have boxes
-	// of their own.
+	// folds: the box opens into its tasks. rest: other tasks of the fan-out have boxes.
 	folds, rest bool
 }
 
-// groupsOf puts the tasks of each fan-out into one box, except those of opened fan-outs, which get boxes of
-// their own, the gravest first.
+// The tasks of opened fan-outs get boxes, the gravest first.
 func groupsOf(picture starter.DAGPicture, tasks []int, opened []string) []group {
 	var groups []group
 	at := map[string]int{}
@@ -88,8 +85,7 @@ type Box struct {
 	Kind  string       `json:"kind"`
 	State string       `json:"state"`
 	Role  explain.Role `json:"role" enum:"failed,person,waiting,running,done,skipped,upstream,canceled,plan"`
-	// Tasks counts the tasks in the box, or those of the sub-DAG; 0 if they are not known. Ended and Failed
-	// are parts of them.
+	// Tasks in the box, or of the sub-DAG; 0 if unknown. Ended and Failed are parts of them.
 	Tasks  int `json:"tasks"`
 	Ended  int `json:"ended"`
 	Failed int `json:"failed"`
@@ -128,7 +124,6 @@ type Drawing struct {
 	Edges  []Edge  `json:"edges"`
 }
 
-// boxOf describes the tasks of one box.
 func boxOf(g group, tasks []starter.Item) Box {
 	gravest := slices.MinFunc(tasks, func(a, b starter.Item) int { return cmp.Compare(gravity(a.State), gravity(b.State)) })
 	b := Box{
@@ -160,7 +155,6 @@ func boxOf(g group, tasks []starter.Item) Box {
 	return b
 }
 
-// inOrder returns the tasks so that each one follows its needs.
 func inOrder(n int, needs, dependants func(int) []int) []int {
 	waits, queue := make([]int, n), make([]int, 0, n)
 	for i := range n {
@@ -207,7 +201,6 @@ func chain(n int, needs func(int) []int, dependants func(int) []int, took func(i
 	return path
 }
 
-// layers returns the layer of each task: the first after its needs.
 func layers(n int, needs func(int) []int, dependants func(int) []int) []int {
 	layer := make([]int, n)
 	for _, i := range inOrder(n, needs, dependants) {
@@ -218,5 +211,4 @@ func layers(n int, needs func(int) []int, dependants func(int) []int) []int {
 	return layer
 }
 
-// isSubDAG reports whether a task is a run of its own.
 func isSubDAG(task starter.Item) bool { return task.Kind == string(spec.KindDAG) }

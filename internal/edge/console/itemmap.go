@@ -31,8 +31,7 @@ const (
 type RunMap struct {
 	WorkflowID string `json:"workflow_id"`
 	Total      int    `json:"total"`
-	// Map has one byte per job by its number: an index into States and Roles. [contract.JobMapUnknown] means that nothing is
-	// known of the job.
+	// One byte per job: an index into States and Roles, or [contract.JobMapUnknown].
 	Map    []byte         `json:"map"`
 	States []string       `json:"states"`
 	Roles  []explain.Role `json:"roles" doc:"The role of each state"`
@@ -152,7 +151,6 @@ func failuresOf(ref starter.RunRef, items []starter.Item, total int) RunFailures
 	return found
 }
 
-// most returns the most frequent names.
 func most(of map[string]int, n int) []string {
 	names := []string{}
 	for name := range of {

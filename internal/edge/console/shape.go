@@ -12,8 +12,7 @@ import (
 type Shape struct {
 	// Layers has four bytes for each task, the lowest first: the number of its layer.
 	Layers []byte `json:"layers"`
-	// Lines has eight bytes for each dependency: the numbers of the need and of the task, from 0. It is
-	// empty for more than 20,000 dependencies.
+	// Eight bytes for each dependency: the numbers of the need and of the task. Empty for more than 20,000.
 	Lines []byte `json:"lines,omitempty"`
 	// Names has the ids of the tasks, of at most 5,000.
 	Names []string `json:"names,omitempty"`
@@ -31,7 +30,6 @@ type FoundTask struct {
 	Role  explain.Role `json:"role" enum:"failed,person,waiting,running,done,skipped,upstream,canceled,plan"`
 }
 
-// Limits of a shape.
 const (
 	mostLines = 20_000
 	mostNames = 5_000
@@ -57,7 +55,6 @@ func shapeOf(picture starter.DAGPicture) *Shape {
 	return shape
 }
 
-// mostFound bounds the tasks of a search.
 const mostFound = 100
 
 func (g *RunGraph) find(picture starter.DAGPicture, in graphInput) {

@@ -19,8 +19,7 @@ const (
 	// timesGap is the minimum time between fetches of the times of a run: those of 10,000 jobs have 400 kB.
 	timesGap = 5 * time.Second
 	// stripsGap is the same for the last runs of job types, which need lists of up to 1,000 runs.
-	stripsGap = 30 * time.Second
-	// timesEvery is the interval between fetches without a change.
+	stripsGap  = 30 * time.Second
 	timesEvery = 30 * time.Second
 	// nightSteady is the precision of the ends of a night, so that its ETag and its picture stay the same.
 	nightSteady = 15 * time.Minute

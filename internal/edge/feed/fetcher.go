@@ -7,24 +7,20 @@ import (
 	"time"
 )
 
-// fetcher makes the pictures of one topic. The hub's lock guards its fields. Each start creates joined and
-// changed.
+// The hub's lock guards the fields of a fetcher. Each start creates joined and changed.
 type fetcher struct {
 	Topic
 
-	hub   *Hub
-	rooms map[string]*room
-	// stop ends it; nil while it sleeps.
+	hub             *Hub
+	rooms           map[string]*room
 	stop            context.CancelFunc
 	joined, changed chan struct{}
 }
 
-// room is a permission set with viewers.
 type room struct {
 	make    Make
 	viewers map[*Stream]struct{}
-	// latest is the newest picture; its Digest is empty before the first. refused is the reason why
-	// it is not newer. version counts changes of both.
+	// refused is the reason why latest is not newer. version counts changes of both.
 	latest  Picture
 	refused error
 	version int
@@ -33,7 +29,6 @@ type room struct {
 	before string
 }
 
-// enter adds a viewer. The first of a permission set wakes the fetcher.
 func (f *fetcher) enter(seat Seat, viewer *Stream) *room {
 	r, known := f.rooms[seat.Set]
 	if !known {
@@ -57,7 +52,6 @@ func (f *fetcher) start() {
 	go loop.run(ctx)
 }
 
-// leave removes a viewer. The fetcher sleeps after the last.
 func (f *fetcher) leave(set string, viewer *Stream) {
 	r := f.rooms[set]
 	delete(r.viewers, viewer)
@@ -70,15 +64,13 @@ func (f *fetcher) leave(set string, viewer *Stream) {
 	}
 }
 
-// looking is a fetcher that is awake.
 type looking struct {
 	*fetcher
 
 	joined, changed <-chan struct{}
 	// second fires when a lagging source shows the last change.
 	second <-chan time.Time
-	// pace is the time until the next look without a change.
-	pace time.Duration
+	pace   time.Duration
 }
 
 func (l *looking) run(ctx context.Context) {
@@ -91,7 +83,6 @@ func (l *looking) run(ctx context.Context) {
 	}
 }
 
-// paced sets the time until the next look, depending on news.
 func (l *looking) paced(news bool) {
 	switch {
 	case l.Busy == 0:
@@ -103,7 +94,6 @@ func (l *looking) paced(news bool) {
 	}
 }
 
-// await returns at the time of the next look. It returns false without viewers.
 func (l *looking) await(ctx context.Context, began time.Time) bool {
 	due := time.NewTimer(time.Until(time.Now().Truncate(l.pace).Add(l.pace)))
 	defer due.Stop()
@@ -142,7 +132,6 @@ func (l *looking) stale() {
 	}
 }
 
-// look makes a picture for every room and reports whether one has changed.
 func (l *looking) look(ctx context.Context) (news bool) {
 	l.hub.mu.Lock()
 	rooms := slices.Collect(maps.Values(l.rooms))
@@ -168,7 +157,6 @@ func (l *looking) look(ctx context.Context) (news bool) {
 	return news
 }
 
-// patched reports whether a viewer takes patches.
 func (r *room) patched() bool {
 	for viewer := range r.viewers {
 		if slices.ContainsFunc(viewer.seats, func(t *taken) bool { return t.room == r && t.Patches }) {
@@ -178,7 +166,6 @@ func (r *room) patched() bool {
 	return false
 }
 
-// show stores a picture with its patch, or a refusal, and wakes the viewers if it is new.
 func (r *room) show(picture Picture, err error, patch []byte) (news bool) {
 	refused := err
 	if err == nil {

@@ -17,16 +17,13 @@ const Debounce = 250 * time.Millisecond
 // Topic is a view that can be subscribed to.
 type Topic struct {
 	Name string
-	// Every is the interval of fetches while the topic is viewed. Topics with the same value fetch
-	// at the same instants, and so share their sources.
+	// Topics with the same interval fetch at the same instants, and so share their sources.
 	Every time.Duration
-	// Busy is the interval after a fetch with news. Each fetch without news doubles it, up to Every.
-	// Zero means Every.
+	// Interval after a fetch with news. Each fetch without news doubles it, up to Every.
 	Busy time.Duration
 	// Gap is the minimum time between two fetches after changes. Default [Debounce].
 	Gap time.Duration
-	// Lag is the delay of the topic's source behind a change. A second look follows after it. Zero
-	// means no delay.
+	// Delay of the topic's source behind a change, for a second look.
 	Lag time.Duration
 	// Of lists the workflows whose changes concern it: ids, or prefixes that end in /.
 	Of []string
@@ -37,7 +34,6 @@ type Topic struct {
 	passing bool
 }
 
-// concerns reports whether a change of the workflow may change the topic.
 func (t Topic) concerns(workflowID string) bool {
 	for _, of := range t.Of {
 		if of == workflowID || strings.HasSuffix(of, "/") && strings.HasPrefix(workflowID, of) {
@@ -66,7 +62,6 @@ type Make func(context.Context) (Picture, error)
 type Hub struct {
 	mu     sync.Mutex
 	topics map[string]*fetcher
-	// every and probe belong to the patrol, home stops it, states are its last results.
 	every  time.Duration
 	probe  Probe
 	home   context.CancelFunc
@@ -119,8 +114,7 @@ func (h *Hub) wake(concerned func(Topic) bool) {
 // workflowResource is the SDK's prefix of a workflow's id in a request, for routing.
 const workflowResource = "workflow:"
 
-// Intercept watches the connection for workflow tasks completed by this control plane, except those of
-// queries. It is for the options of the connection.
+// Intercept watches the connection for workflow tasks completed by this control plane, except those of queries.
 func (h *Hub) Intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, options...)
 	if err == nil {
@@ -137,7 +131,6 @@ func (h *Hub) Intercept(ctx context.Context, method string, req, reply any, cc *
 // Heard returns the time of the server's last answer on the watched connection.
 func (h *Hub) Heard() time.Time { return time.Unix(0, h.heard.Load()) }
 
-// poke sends to a channel of capacity one without blocking.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

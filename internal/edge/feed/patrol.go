@@ -6,21 +6,18 @@ import (
 	"time"
 )
 
-// Probe returns the progress of a workflow, as a text that changes with each step, and whether
-// it is over.
+// Probe returns the progress of a workflow as a text, and whether it is over.
 type Probe func(ctx context.Context, workflowID string) (state string, over bool, err error)
 
 // leastPatrol bounds the rate of requests, since viewers may name any number of runs.
 const leastPatrol = 50 * time.Millisecond
 
-// Patrol makes the hub probe each workflow of viewed topics one after the other, within every. It takes
-// longer for more than 50 workflows per 2.5 s. Viewers thus see changes made by other control planes. Call
-// Patrol before the first [Hub.Join].
+// Patrol probes each workflow of viewed topics within every, so viewers see changes by other control planes. More
+// than 50 workflows per 2.5 s take longer. Call Patrol before the first [Hub.Join].
 func (h *Hub) Patrol(every time.Duration, probe Probe) {
 	h.every, h.probe = every, probe
 }
 
-// guard starts or stops the patrol. The caller holds the lock.
 func (h *Hub) guard() {
 	awake := false
 	for _, f := range h.topics {
@@ -73,7 +70,6 @@ func rest(ctx context.Context, duration time.Duration) bool {
 	}
 }
 
-// watched returns the open workflows of viewed topics.
 func (h *Hub) watched() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,8 +86,7 @@ func (h *Hub) watched() []string {
 	return ids
 }
 
-// noted compares with the previous look. The first look counts as a change, since earlier changes were not
-// seen.
+// The first look counts as a change, since earlier changes were not seen.
 func (h *Hub) noted(id, state string) {
 	h.mu.Lock()
 	changed := h.states[id] != state

@@ -9,10 +9,8 @@ import (
 const (
 	// FreshFor is the maximum age of an answer of a [Source].
 	FreshFor = time.Second
-	// floor is the minimum time between two fetches of a source. Two calls to visibility per fetch
-	// stay well below a namespace's limit of ten per second.
-	floor = 500 * time.Millisecond
-	// keptFor is how long a source returns its last value while fetches fail.
+	// Two calls to visibility per fetch stay well below a namespace's limit of ten per second.
+	floor   = 500 * time.Millisecond
 	keptFor = time.Minute
 	// fetchWithin bounds a fetch, which outlives the request that caused it.
 	fetchWithin = 30 * time.Second
@@ -22,11 +20,9 @@ const (
 type Source[T any] struct {
 	fetch func(context.Context) (T, error)
 
-	mu  sync.Mutex
-	age int
-	// Newest answer; its AsOf is zero before the first.
-	kept Answer[T]
-	// keptAge is the age of kept, began the start of the newest fetch.
+	mu      sync.Mutex
+	age     int
+	kept    Answer[T]
 	keptAge int
 	began   time.Time
 	running *fetching[T]
@@ -40,7 +36,6 @@ type Answer[T any] struct {
 	Refused error
 }
 
-// fetching is a fetch in progress. age and answer are valid after done.
 type fetching[T any] struct {
 	done   chan struct{}
 	age    int
@@ -60,9 +55,8 @@ func (s *Source[T]) Stale() {
 	s.age++
 }
 
-// Get returns a value not older than [FreshFor] and fetched after the last [Source.Stale]. If the fetch
-// fails, it returns the last value for a minute, with the error in Refused. Callers share the value and
-// must not change it.
+// Get returns a value not older than [FreshFor] and fetched after the last [Source.Stale], or for a minute the last
+// value with the error in Refused. Callers must not change the value.
 func (s *Source[T]) Get(ctx context.Context) (Answer[T], error) {
 	s.mu.Lock()
 	wanted := s.age

@@ -20,8 +20,7 @@ const (
 // Event is an update for one viewer.
 type Event struct {
 	Kind, Topic string
-	// ID lists the viewer's pictures after this event: TOPIC=DIGEST for each topic of the stream,
-	// separated by commas, each topic escaped as in a query. Every control plane accepts it.
+	// Viewer's pictures after this event: TOPIC=DIGEST, separated by commas. Every control plane accepts it.
 	ID   string
 	AsOf time.Time
 	// Body is the picture or the patch, Why the refusal.
@@ -37,8 +36,7 @@ type Seat struct {
 	Make Make
 	// Passing is an undeclared topic, removed with its last viewer.
 	Passing *Topic
-	// Patches: the viewer keeps the body of each topic and takes patches of it. Its events have only the
-	// id of their own topic.
+	// Patches: the viewer takes patches. Its events have only the id of their own topic.
 	Patches bool
 }
 
@@ -49,7 +47,6 @@ type Stream struct {
 	ready chan struct{}
 }
 
-// taken is a viewer's picture of one topic.
 type taken struct {
 	Seat
 
@@ -57,13 +54,11 @@ type taken struct {
 	// version of the room and digest of the picture that the viewer has.
 	version int
 	digest  string
-	// resumed: the picture is from an earlier stream. sent: this stream has sent it. refused: the viewer has
-	// received the refusal.
+	// resumed: the picture is from an earlier stream. refused: the viewer has received the refusal.
 	resumed, sent, refused bool
 }
 
-// Join starts a view. last is the id of the newest event of an earlier stream. All topics must be declared
-// or passing, each at most once. The caller must call [Stream.Close].
+// Join starts a view. last is the id of the newest event of an earlier stream. The caller must call [Stream.Close].
 func (h *Hub) Join(seats []Seat, last string) *Stream {
 	had := map[string]string{}
 	for part := range strings.SplitSeq(last, ",") {
@@ -115,8 +110,7 @@ func (s *Stream) Next() []Event {
 	return events
 }
 
-// picture returns the room's picture if the viewer lacks it. After a refusal it is sent again, so that the
-// viewer gets its new age.
+// After a refusal the picture is sent again, with its new age.
 func (t *taken) picture() (Event, bool) {
 	latest := t.room.latest
 	again := t.refused && t.room.refused == nil

@@ -22,7 +22,6 @@ type Detection struct {
 	Deadline          time.Time        `json:"deadline,omitzero"`
 }
 
-// cursor is the progress of a detection.
 type cursor struct {
 	Worker string                       `json:"w"`
 	Token  []byte                       `json:"t"`
@@ -92,8 +91,7 @@ type Page struct {
 	Cursor string `json:"cursor"`
 	// Full means that the run accepts no more. Further proposals are only counted.
 	Full bool `json:"full"`
-	// Emitted, Duplicates, Surplus and Invalid count all pages so far. Faults are about rejected
-	// proposals of this page.
+	// Counts of all pages so far. Faults are about rejected proposals of this page.
 	Emitted    int    `json:"emitted"`
 	Duplicates int    `json:"duplicates,omitempty"`
 	Surplus    int    `json:"surplus,omitempty"`
@@ -101,8 +99,7 @@ type Page struct {
 	Faults     string `json:"faults,omitempty"`
 }
 
-// Propose sends a page of proposals. A repetition with the same cursor and proposals gets the same
-// answer, and nothing counts twice.
+// Propose sends a page of proposals. A repetition with the same cursor gets the same answer.
 func (l Lease) Propose(ctx context.Context, at string, proposals []jobtype.Proposal) (Page, error) {
 	c, err := l.cursor(at)
 	if err != nil {
@@ -126,8 +123,7 @@ func (l Lease) Propose(ctx context.Context, at string, proposals []jobtype.Propo
 	return page, nil
 }
 
-// Detected ends a detection after its last page. more means that the detector stopped because the run
-// was full.
+// Detected ends a detection. more means that the detector stopped because the run was full.
 func (l Lease) Detected(ctx context.Context, at string, more bool) error {
 	c, err := l.cursor(at)
 	if err != nil {
@@ -151,7 +147,6 @@ func (l Lease) cursor(sealed string) (cursor, error) {
 	return c, nil
 }
 
-// refuseDetection returns a detection, also for a disconnected client.
 func (w Worker) refuseDetection(ctx context.Context, token []byte, failure error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refuseTimeout)
 	defer cancel()

@@ -35,12 +35,10 @@ type Error struct {
 	Code Code
 	// Message is the cause, Remedy the advice for the client.
 	Message, Remedy string
-	// Holder has the id, for CodeIDInUse. RetryAfter is the time until its heartbeat is stale
-	// without another beat.
+	// Holder of the id, for CodeIDInUse, and the time until its heartbeat is stale.
 	Holder     *contract.RegisteredOther
 	RetryAfter time.Duration
-	// Delivered means that the run has received the outcome of a lost lease. It counts if the job
-	// is not done.
+	// Delivered: the run has received the outcome of a lost lease, which counts if the job is not done.
 	Delivered bool
 	Cause     error
 }
@@ -86,7 +84,6 @@ func leaseLost(delivered bool) *Error {
 	return &Error{Code: CodeLeaseLost, Message: "the attempt is over, or another worker has the job", Remedy: remedy, Delivered: delivered}
 }
 
-// answered converts an error of the server about a lease.
 func answered(what string, err error) error {
 	var rejected *jobs.RejectedError
 	switch {

@@ -11,41 +11,33 @@ import (
 )
 
 const (
-	// askEvery is the pause between queries of the registry. Each query serves all pings of the
-	// pause before. Otherwise a thousand workers with a ping every five seconds would cause two
-	// hundred queries per second.
+	// Each query serves all pings of the pause before: a thousand workers with a ping every five seconds would cause
+	// two hundred queries per second.
 	askEvery = 250 * time.Millisecond
 	// askWithin bounds the wait of a ping for the registry. A worker beats without an answer, too.
 	askWithin = time.Second
-	// pollsTrust is the age up to which polls use an answer: a poll for each short job must not
-	// wait for the registry.
+	// A poll for each short job must not wait for the registry.
 	pollsTrust = 5 * time.Second
 	// forgetAfter is the age at which the answer about a worker that no longer calls is dropped.
 	forgetAfter = time.Hour
 )
 
-// standing is an answer of the registry with its time.
 type standing struct {
 	contract.WorkerSettings
 	at time.Time
 }
 
-// fleet queries the registry for all workers of this gateway. A call gets an answer that was requested
-// after the call began, or else the last answer.
+// A call gets an answer that was requested after the call began, or else the last answer.
 type fleet struct {
 	registry *registry.Registry
 
-	mu sync.Mutex
-	// Last answers about registered workers.
-	last map[contract.Incarnation]standing
-	// next collects the calls for the next query; nil if none is due.
-	next *question
-	at   time.Time
-	// silent is true if the last query had no answer.
+	mu     sync.Mutex
+	last   map[contract.Incarnation]standing
+	next   *question
+	at     time.Time
 	silent bool
 }
 
-// question is one query of the registry for several calls.
 type question struct {
 	of   map[contract.Incarnation]contract.WorkerSettings
 	err  error
@@ -56,8 +48,7 @@ func newFleet(r *registry.Registry) *fleet {
 	return &fleet{registry: r, last: map[contract.Incarnation]standing{}}
 }
 
-// settings returns the registry's current answer about a worker. An error means that the registry does
-// not answer and there is no earlier answer.
+// An error means that the registry does not answer and there is no earlier answer.
 func (f *fleet) settings(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
 	asked, silent := f.join(ctx, who)
 	wait := askWithin
@@ -83,7 +74,6 @@ func (f *fleet) settings(ctx context.Context, who contract.Incarnation) (contrac
 	return contract.WorkerSettings{}, context.DeadlineExceeded
 }
 
-// recent returns an answer of the last seconds, for polls.
 func (f *fleet) recent(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
 	f.mu.Lock()
 	known, ok := f.last[who]
@@ -94,8 +84,7 @@ func (f *fleet) recent(ctx context.Context, who contract.Incarnation) (contract.
 	return f.settings(ctx, who)
 }
 
-// join adds a worker to the next query and starts the query if needed. It reports whether the last query
-// had no answer.
+// join reports whether the last query had no answer.
 func (f *fleet) join(ctx context.Context, who contract.Incarnation) (*question, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +121,6 @@ func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
 	f.keep(q.of, f.at)
 }
 
-// keep stores answers, and drops those of workers that have not called for forgetAfter.
 func (f *fleet) keep(answers map[contract.Incarnation]contract.WorkerSettings, at time.Time) {
 	for who, settings := range answers {
 		if settings.Known {

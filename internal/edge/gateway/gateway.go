@@ -71,8 +71,7 @@ func New(o Options) (*Gateway, error) {
 type Registration struct {
 	// ID names the worker for the lifetime of its node. Default: a generated one.
 	ID string `json:"id,omitempty"`
-	// Instance names the process. A process that repeats a registration without an answer repeats
-	// it. Default: a generated one.
+	// Name of the process, which repeats it with a registration. Default: a generated one.
 	Instance string `json:"instance,omitempty"`
 	// Host, PID and Version are shown to operators.
 	Host    string `json:"host,omitempty"`
@@ -87,8 +86,7 @@ type Registration struct {
 	// MaxExecute and MaxDetect are its slots; 0 means none. Default: [DefaultSlots].
 	MaxExecute *int `json:"max_execute,omitempty"`
 	MaxDetect  *int `json:"max_detect,omitempty"`
-	// Previous is the token of an ended process of this worker. It allows the registration while
-	// the registry still considers that process alive.
+	// Token of an ended process of this worker, which the registry may still consider alive.
 	Previous string `json:"previous,omitempty"`
 	// TakeOver fences a live process of the same id.
 	TakeOver bool `json:"take_over,omitempty"`
@@ -112,8 +110,7 @@ const reconnectDelay = jobtype.Duration(5 * time.Second)
 
 // Settings are the registry's settings for a worker.
 type Settings struct {
-	// HeartbeatInterval is the longest time between pings. After three missed pings the worker
-	// gets no work.
+	// Longest time between pings. After three missed pings the worker gets no work.
 	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval"`
 	// UnreachableAfter and OfflineAfter are the thresholds of missing pings.
 	UnreachableAfter jobtype.Duration `json:"unreachable_after,omitempty"`
@@ -125,8 +122,8 @@ type Settings struct {
 	Held bool `json:"held,omitempty"`
 }
 
-// Register registers a worker. It does not wait: a live process with the same id gives an [*Error] with
-// CodeIDInUse. A repetition with the same Instance is accepted again with another valid token.
+// Register does not wait: a live process with the same id gives an [*Error] with CodeIDInUse. A repetition with the
+// same Instance is accepted with another valid token.
 func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, error) {
 	registration, err := in.registration()
 	if err != nil {
@@ -162,7 +159,6 @@ func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, er
 	return Registered{ID: who.ID, Instance: who.Instance, Token: TokenPrefix + token, ReconnectDelay: reconnectDelay, Settings: answer}, nil
 }
 
-// registration validates in and sets defaults.
 func (in Registration) registration() (contract.WorkerRegistration, error) {
 	r := contract.WorkerRegistration{
 		ID: in.ID, Instance: in.Instance, Host: in.Host, PID: in.PID, Version: in.Version, Labels: in.Labels, JobTypes: in.JobTypes,
@@ -200,7 +196,6 @@ func slots(written *int) int {
 	return *written
 }
 
-// describe completes a short capability. Without detect and execute it gets both.
 func describe(c *contract.Capability) error {
 	if c.Descriptor == nil {
 		if !c.Detect && !c.Execute {
@@ -219,7 +214,6 @@ func describe(c *contract.Capability) error {
 	return c.Descriptor.Validate()
 }
 
-// predecessor returns the instance in the token Previous, if it is of the same worker.
 func (g *Gateway) predecessor(in Registration) string {
 	if in.Previous == "" {
 		return ""
@@ -247,7 +241,6 @@ func toSecond(d jobtype.Duration) jobtype.Duration {
 	return jobtype.Duration(d.Std().Round(time.Second))
 }
 
-// settingsOf uses the worker's own data if the registry has none.
 func settingsOf(s contract.WorkerSettings, who identity) Settings {
 	config := contract.FleetConfig{}
 	if who.Interval > 0 {

@@ -46,8 +46,7 @@ type Lease struct {
 	leased leased
 }
 
-// Lease opens a lease of this worker. The next process of a worker may still report the end of an attempt
-// of the process before.
+// Lease opens a lease of this worker, also of its process before.
 func (w Worker) Lease(sealed string) (Lease, error) {
 	l := Lease{worker: w}
 	if w.g.sealer.open(sealedLease, sealed, &l.leased) != nil {
@@ -62,8 +61,7 @@ func (w Worker) Lease(sealed string) (Lease, error) {
 // Detection reports whether the lease is of a detection.
 func (l Lease) Detection() bool { return l.leased.Detection }
 
-// Progress is a worker's report about an attempt. Each report replaces the previous one with its
-// checkpoint.
+// Progress is a worker's report about an attempt. Each one replaces the previous with its checkpoint.
 type Progress struct {
 	// Percent is 0 to 100; nil or negative means unknown.
 	Percent *float64 `json:"percent,omitempty"`
@@ -86,8 +84,7 @@ const (
 	CancelReturn Cancel = "return"
 )
 
-// Heartbeat reports progress. cancel is empty if the attempt may continue. A lost lease gives an [*Error]
-// with CodeLeaseLost.
+// Heartbeat reports progress. A lost lease gives an [*Error] with CodeLeaseLost.
 func (l Lease) Heartbeat(ctx context.Context, in Progress) (cancel Cancel, err error) {
 	percent := -1.0
 	if in.Percent != nil {
@@ -109,8 +106,8 @@ func (l Lease) Heartbeat(ctx context.Context, in Progress) (cancel Cancel, err e
 	return "", answered("the server did not take the heartbeat", err)
 }
 
-// Complete reports success. A repetition gets CodeLeaseLost and has no effect. A result that is too large
-// gets CodeInvalid, and the lease stays valid.
+// Complete reports success. A repetition gets CodeLeaseLost. A result that is too large gets CodeInvalid, and the
+// lease stays valid.
 func (l Lease) Complete(ctx context.Context, result jobtype.Result) error {
 	if err := jobs.CheckResult(result); err != nil {
 		return invalid(err)
@@ -125,9 +122,8 @@ type Failure struct {
 	Permanent bool `json:"permanent,omitempty"`
 	// NotStarted means that the program did not start on this worker, see [NotStarted].
 	NotStarted NotStarted `json:"not_started,omitempty" enum:"cannot_start,not_installed"`
-	// Defer is the time until the next attempt of a job that cannot run now, 1s to 24h. A deferral is
-	// not a failure and costs no retry. Guard adds that a condition is not met and the work has not
-	// begun.
+	// Time until the next attempt of a job that cannot run now, 1s to 24h, without a retry. Guard: a condition is not
+	// met and the work has not begun.
 	Defer  jobtype.Duration `json:"defer,omitempty"`
 	Guard  bool             `json:"guard,omitempty"`
 	Output string           `json:"output,omitempty"`
@@ -135,12 +131,10 @@ type Failure struct {
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 }
 
-// NotStarted is the reason why a program did not start. The job is placed elsewhere without the cost of a
-// retry.
+// NotStarted is the reason why a program did not start. The job is placed elsewhere without a retry.
 type NotStarted string
 
-// CannotStart: the worker lacks resources. NotInstalled: the worker lacks the program; a job fails if no
-// worker has it.
+// NotInstalled: a job fails if no worker has the program.
 const (
 	CannotStart  = NotStarted(contract.FailureCannotStart)
 	NotInstalled = NotStarted(contract.FailureNotInstalled)
@@ -171,8 +165,7 @@ func (l Lease) Canceled(ctx context.Context, in Failure) error {
 	return l.end(ctx, contract.FailureCanceled, in)
 }
 
-// Return hands a job back with its checkpoint, because the worker stops. The job is placed elsewhere
-// without the cost of a retry.
+// Return hands a job back with its checkpoint, because the worker stops, without a retry.
 func (l Lease) Return(ctx context.Context, in Failure) error {
 	return l.end(ctx, contract.FailureDraining, in)
 }
@@ -199,7 +192,6 @@ func (l Lease) state(checkpoint json.RawMessage) contract.ExecuteState {
 	return state
 }
 
-// deliver reports an outcome. If the server no longer has the attempt, it sends the outcome to the run.
 func (l Lease) deliver(ctx context.Context, state contract.ExecuteState) error {
 	if l.leased.Detection {
 		return invalid(errors.New("this is the lease of a detection: it ends with its cursor"))

@@ -21,8 +21,7 @@ import (
 const (
 	// MaxWait bounds a poll. The server answers an empty poll after a minute.
 	MaxWait = 60 * time.Second
-	// minPoll is slightly longer than the server's minimum of two seconds. The server answers
-	// pollMargin before the end.
+	// The server's minimum is two seconds. The server answers pollMargin before the end.
 	minPoll    = 2500 * time.Millisecond
 	pollMargin = time.Second
 	// refuseTimeout bounds the return of a task, also for a disconnected client.
@@ -33,11 +32,9 @@ const (
 type PollInput struct {
 	// Longest wait, at most [MaxWait].
 	Wait time.Duration
-	// Full means that the worker has no free slot. An item sent to it is returned at once and
-	// placed elsewhere.
+	// Full: the worker has no free slot. An item sent to it is placed elsewhere.
 	Full bool
 	// Leases of the jobs that it runs. A run that lost contact to such a job gives it a new lease.
-	// Without Running it would place the job elsewhere.
 	Running []string
 }
 
@@ -47,24 +44,19 @@ type Job struct {
 	Handler string `json:"handler"`
 	// Lease identifies the attempt in all further calls.
 	Lease string `json:"lease"`
-	// Replaces is the lease of a job that the worker runs already. It uses Lease from now on and
-	// starts nothing.
+	// Lease of a job that the worker runs already. It uses Lease from now on and starts nothing.
 	Replaces string `json:"replaces,omitempty"`
-	// HeartbeatTimeout is the longest time without a heartbeat, 0 for no limit. HeartbeatInterval
-	// is the interval of heartbeats.
+	// Longest time without a heartbeat (0: no limit), and the interval of heartbeats.
 	HeartbeatTimeout  jobtype.Duration `json:"heartbeat_timeout,omitempty"`
 	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval"`
-	// Timeout bounds the attempt, ProgressTimeout the time without progress; 0 means no limit. The
-	// worker enforces them.
+	// Bounds of the attempt and of the time without progress, which the worker enforces.
 	Timeout         jobtype.Duration `json:"timeout,omitempty"`
 	ProgressTimeout jobtype.Duration `json:"progress_timeout,omitempty"`
-	// StopAfter is the time without an accepted heartbeat after which the worker stops the job; 0
-	// means that it continues.
+	// Time without an accepted heartbeat after which the worker stops the job; 0: never.
 	StopAfter jobtype.Duration `json:"stop_after,omitempty"`
 }
 
-// PollJob waits for a job. It returns nil if there is none in time. It polls only the queue of this
-// process.
+// PollJob waits for a job of this process. It returns nil if there is none in time.
 func (w Worker) PollJob(ctx context.Context, in PollInput) (*Job, error) {
 	if err := w.registered(ctx); err != nil {
 		return nil, err
@@ -88,7 +80,6 @@ func (w Worker) PollJob(ctx context.Context, in PollInput) (*Job, error) {
 	return nil, nil
 }
 
-// waiting is a client's wait. There is at least one poll.
 type waiting struct {
 	until time.Time
 	begun bool
@@ -100,7 +91,6 @@ func newWait(wait time.Duration) *waiting {
 
 func (w *waiting) more() bool { return !w.begun || time.Now().Before(w.until) }
 
-// take decides about a task. It returns nil if it has returned the task.
 func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTaskQueueResponse, input contract.ExecuteInput, in PollInput) (*Job, error) {
 	l := w.lease(task, input)
 	if input.Adopt {
@@ -136,8 +126,7 @@ func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTask
 	return w.job(job, input, l, task.GetHeartbeatTimeout().AsDuration())
 }
 
-// commonTimeout bounds the wait for the settings that the jobs of a run share. A job without them is
-// returned and placed again.
+// A job without the common settings is placed again.
 const commonTimeout = 10 * time.Second
 
 func (w Worker) completed(ctx context.Context, workflowID string, input contract.ExecuteInput) (contract.ExecuteInput, error) {
@@ -161,8 +150,7 @@ func (w Worker) job(job jobtype.Job, input contract.ExecuteInput, l leased, hear
 	}, nil
 }
 
-// adopted gives a job that the worker runs its new lease. Any other adoption fails, so the job is placed
-// again.
+// Any adoption of a job that the worker does not run fails.
 func (w Worker) adopted(ctx context.Context, task *workflowservice.PollActivityTaskQueueResponse, l leased, in PollInput) (*Job, error) {
 	for _, sealed := range in.Running {
 		var has leased
@@ -182,7 +170,6 @@ func (w Worker) adopted(ctx context.Context, task *workflowservice.PollActivityT
 	return nil, nil
 }
 
-// lease returns the content of the lease for a task.
 func (w Worker) lease(task *workflowservice.PollActivityTaskQueueResponse, input contract.ExecuteInput) leased {
 	now := time.Now()
 	l := leased{
@@ -202,7 +189,6 @@ func (w Worker) lease(task *workflowservice.PollActivityTaskQueueResponse, input
 	return l
 }
 
-// poll waits for one task. It returns nil if there is none.
 func (w Worker) poll(ctx context.Context, queue string, wait *waiting) (*workflowservice.PollActivityTaskQueueResponse, error) {
 	wait.begun = true
 	limited, cancel := context.WithTimeout(ctx, max(time.Until(wait.until)+pollMargin, minPoll))
@@ -226,8 +212,7 @@ func (w Worker) poll(ctx context.Context, queue string, wait *waiting) (*workflo
 	return task, nil
 }
 
-// refuse returns a task, also for a disconnected client. If that fails, the heartbeat timeout places the
-// job elsewhere.
+// If a refusal fails, the heartbeat timeout places the job elsewhere.
 func (w Worker) refuse(ctx context.Context, task *workflowservice.PollActivityTaskQueueResponse, kind contract.FailureKind, message string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refuseTimeout)
 	defer cancel()
@@ -237,8 +222,7 @@ func (w Worker) refuse(ctx context.Context, task *workflowservice.PollActivityTa
 	}
 }
 
-// linger returns tasks that were sent before the senders learned of the worker's end. In the queue they
-// would look like those of a lost worker.
+// Late tasks in the queue would look like those of a lost worker.
 func (w Worker) linger(ctx context.Context) {
 	queue := contract.WorkerQueue(w.who.ID, w.who.Instance)
 	for wait := newWait(minPoll - pollMargin); wait.more(); {

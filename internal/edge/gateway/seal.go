@@ -15,7 +15,6 @@ import (
 // MinSecret is the minimum length of a secret in bytes.
 const MinSecret = 32
 
-// Purposes of seals. A seal for one purpose cannot be opened for another.
 const (
 	sealedWorker = "roundsman gateway worker"
 	sealedLease  = "roundsman gateway lease"
@@ -24,7 +23,6 @@ const (
 
 var errSeal = errors.New("not sealed by a gateway of this namespace")
 
-// sealer encrypts and authenticates the data that clients hold between calls.
 type sealer struct{ by map[string]cipher.AEAD }
 
 func newSealer(secret []byte) (*sealer, error) {
@@ -48,7 +46,6 @@ func newSealer(secret []byte) (*sealer, error) {
 	return s, nil
 }
 
-// seal returns v as text that is safe in a URL and a header.
 func (s *sealer) seal(purpose string, v any) (string, error) {
 	plain, err := json.Marshal(v)
 	if err != nil {
@@ -57,8 +54,7 @@ func (s *sealer) seal(purpose string, v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.by[purpose].Seal(nil, nil, plain, nil)), nil
 }
 
-// open is the inverse of seal. It accepts one spelling only, since the spare bits of the last letter must
-// be zero.
+// open accepts one spelling only: the spare bits of the last letter must be zero.
 func (s *sealer) open(purpose, text string, v any) error {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {

@@ -13,16 +13,14 @@ import (
 )
 
 const (
-	// secretSchedule stores the secret. A Schedule lasts as long as the namespace, and a paused one
-	// starts nothing.
+	// A Schedule lasts as long as the namespace, and a paused one starts nothing.
 	secretSchedule = "roundsman/gateway-secret"
 	secretMemo     = "secret"
 	secretNote     = "Key of the gateways for remote workers. Without it all of them register again."
 )
 
-// SharedSecret returns the secret of all gateways of the namespace, and creates it on first use. It is
-// stored in Temporal: a client that can read it there can complete activities without a gateway as well.
-// To change it, delete its Schedule and restart the gateways; workers then register again.
+// SharedSecret returns the secret of all gateways of the namespace, and creates it on first use. A client that can
+// read it in Temporal can complete activities anyway. To change it, delete its Schedule and restart the gateways.
 func SharedSecret(ctx context.Context, c client.Client) ([]byte, error) {
 	handle := c.ScheduleClient().GetHandle(ctx, secretSchedule)
 	secret, err := readSecret(ctx, handle)

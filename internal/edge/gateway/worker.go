@@ -74,9 +74,8 @@ type Ping struct {
 	Memory float32 `json:"memory,omitempty"`
 }
 
-// Ping records a heartbeat, which no history contains, and returns the registry's settings. It succeeds
-// without an answer of the registry. An unregistered worker gets CodeUnknownWorker unless it still runs
-// something.
+// Ping records a heartbeat and returns the registry's settings. An unregistered worker gets CodeUnknownWorker unless
+// it still runs something.
 func (w Worker) Ping(ctx context.Context, in Ping) (Settings, error) {
 	known, err := w.g.fleet.settings(ctx, w.who.incarnation())
 	gone := !known.Known || known.Left && !in.Stopping && in.Executing+in.Detecting == 0
@@ -94,7 +93,6 @@ func (w Worker) Ping(ctx context.Context, in Ping) (Settings, error) {
 	return settings, nil
 }
 
-// registered returns CodeUnknownWorker if this process is not registered.
 func (w Worker) registered(ctx context.Context) error {
 	known, err := w.g.fleet.recent(ctx, w.who.incarnation())
 	if err == nil && !known.Known {
@@ -103,8 +101,7 @@ func (w Worker) registered(ctx context.Context) error {
 	return nil
 }
 
-// held reports whether an operator keeps work from this worker. It confirms a recent "held" with another
-// query.
+// held confirms a recent "held" with another query.
 func (w Worker) held(ctx context.Context) bool {
 	known, err := w.g.fleet.recent(ctx, w.who.incarnation())
 	if err != nil || !known.Held {
@@ -114,9 +111,8 @@ func (w Worker) held(ctx context.Context) bool {
 	return err != nil || !known.Known || known.Held
 }
 
-// Unregister makes the worker OFFLINE at once, like the end of a node worker, and returns tasks still sent
-// to it. It takes about a second. The worker may finish its jobs, and pings until then. A repetition has
-// no effect.
+// Unregister makes the worker OFFLINE at once, and returns tasks still sent to it. The worker may finish its jobs,
+// and pings until then.
 func (w Worker) Unregister(ctx context.Context) error {
 	if err := w.g.registry.Unregister(ctx, w.who.incarnation()); err != nil {
 		return unavailable("the registry did not get the message", err)
@@ -125,13 +121,11 @@ func (w Worker) Unregister(ctx context.Context) error {
 	return nil
 }
 
-// state returns the worker's data in an outcome. It has no StartedAt, so it makes no statement about the
-// slots that other runs use here, which the gateway does not know.
+// Without StartedAt the outcome makes no statement about slots of other runs, which the gateway cannot see.
 func (w Worker) state(instance string, took time.Duration) contract.ExecuteState {
 	return contract.ExecuteState{Worker: w.who.ID, Instance: instance, DurationMS: max(took.Milliseconds(), 1)}
 }
 
-// beatEvery returns the interval of an attempt's heartbeats.
 func beatEvery(timeout time.Duration) jobtype.Duration {
 	const most = 5 * time.Second
 	if timeout <= 0 {

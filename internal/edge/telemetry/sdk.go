@@ -21,9 +21,8 @@ func buckets() []float64 {
 	return []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200}
 }
 
-// series holds the SDK's metrics, one per name and set of tags. The SDK uses different tags for one name,
-// which vectors of fixed labels cannot express. So each series is a metric of its own, and Describe
-// returns none.
+// The SDK uses different tags for one name, which vectors of fixed labels cannot express. So each series is a metric
+// of its own, and Describe returns none.
 type series struct {
 	mu    sync.Mutex
 	known map[string]prometheus.Metric
@@ -44,8 +43,7 @@ func (s *series) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// get returns the metric with this name and tags, or a new one from create. It returns nil if there are
-// too many.
+// get returns nil if there are too many series.
 func (s *series) get(name string, tags map[string]string, create func() prometheus.Metric) prometheus.Metric {
 	var key strings.Builder
 	key.WriteString(name)
@@ -62,8 +60,7 @@ func (s *series) get(name string, tags map[string]string, create func() promethe
 	return metric
 }
 
-// sdkHandler implements client.MetricsHandler with names as in Prometheus: counters end in _total,
-// latencies in _seconds.
+// Counters end in _total, latencies in _seconds, as in Prometheus.
 type sdkHandler struct {
 	series *series
 	tags   map[string]string

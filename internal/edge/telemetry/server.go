@@ -28,16 +28,14 @@ type Checks struct {
 	Ready func() error
 }
 
-// Server serves a [Telemetry]: /healthz and /readyz answer 200, or 503 with a reason, and /metrics answers
-// in Prometheus' text format.
+// Server serves a [Telemetry]: /healthz and /readyz answer 200, or 503 with a reason.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-// Address completes a configured address: a port alone, with or without the colon, means loopback. Other
-// interfaces must be named.
+// Address completes a configured address: a port alone means loopback.
 func Address(written string) (string, error) {
 	if !strings.Contains(written, ":") {
 		written = ":" + written
@@ -55,8 +53,7 @@ func Address(written string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Listen serves at address, see [Address], until Close. On loopback it accepts only requests with a
-// loopback Host.
+// Listen serves at address until Close. On loopback it accepts only requests with a loopback Host.
 func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (*Server, error) {
 	address, err := Address(address)
 	if err != nil {
@@ -88,7 +85,6 @@ func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (
 	return s, nil
 }
 
-// profile serves /debug/pprof/ for `go tool pprof`.
 func profile(mux *http.ServeMux) {
 	for pattern, handler := range map[string]http.HandlerFunc{
 		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/cmdline": pprof.Cmdline, "GET /debug/pprof/profile": pprof.Profile,
@@ -103,8 +99,7 @@ func local(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// fromHere refuses requests whose Host is not a loopback address. A page in a browser on this machine may
-// have resolved its own name to loopback.
+// A page in a browser on this machine may have resolved its own name to loopback.
 func fromHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

@@ -20,7 +20,6 @@ type Traffic struct {
 	queues   map[string]*polls
 }
 
-// polls are the long polls of one task queue.
 type polls struct {
 	open int
 	last time.Time
@@ -71,8 +70,7 @@ func (t *Traffic) ended(queue string, isPoll bool, err error, now time.Time) {
 	}
 }
 
-// isAnswer reports whether an error, or nil, is the server's answer: a refusal is, a missing answer is
-// not.
+// A refusal is an answer of the server.
 func isAnswer(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown:
@@ -89,8 +87,7 @@ func (t *Traffic) LastAnswer() time.Time {
 	return t.answered
 }
 
-// Polls returns the number of open polls of the queue and the time of the last answer to one; zero before
-// the first.
+// Polls returns the number of open polls of the queue and the time of the last answer to one.
 func (t *Traffic) Polls(queue string) (open int, last time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

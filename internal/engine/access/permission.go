@@ -9,12 +9,10 @@ import (
 // Verb is an action on a kind of thing.
 type Verb string
 
-// The verbs.
 const (
 	// View reads.
 	View Verb = "view"
-	// Operate acts on existing things: pause, resume, run, cancel, retry, approve, drain, set until the next
-	// apply.
+	// Operate acts on existing things: pause, resume, run, cancel, retry, approve, drain, set until the next apply.
 	Operate Verb = "operate"
 	// Change replaces existing things: apply a configuration, create and revoke keys.
 	Change Verb = "change"
@@ -75,7 +73,6 @@ func ParsePermission(text string) (Permission, error) {
 	return Permission{Verb: Verb(verb), Kind: Kind(kind)}, nil
 }
 
-// covers reports whether p, as part of a role, includes wanted.
 func (p Permission) covers(wanted Permission) bool {
 	return (p.Verb == Any || p.Verb == wanted.Verb) && (p.Kind == Any || p.Kind == wanted.Kind)
 }
@@ -102,8 +99,7 @@ const (
 	Worker   = "worker"
 )
 
-// BuiltIn are the roles that need no definition. None of them but admin sees or
-// changes keys.
+// BuiltIn are the roles that need no definition. Only admin sees or changes keys.
 func BuiltIn() []Role {
 	var view, operate []Permission
 	for _, kind := range []Kind{JobTypes, Runs, Items, Workers, Admission, Handlers, Audit, System} {

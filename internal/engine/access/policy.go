@@ -18,20 +18,17 @@ type Subject struct {
 	Key, Certificate string
 }
 
-// Binding gives a role to each caller who matches its Subject, Group, Key or Certificate. Exactly one of them
-// is set.
+// Binding gives a role to the matching callers. Exactly one of Subject, Group, Key and Certificate is set.
 type Binding struct {
 	Subject     string `json:"subject,omitempty"`
 	Group       string `json:"group,omitempty"`
 	Key         string `json:"key,omitempty"`
 	Certificate string `json:"certificate,omitempty"`
 	Role        string `json:"role"`
-	// JobTypes and DAGs are globs, as path.Match reads them. Without any the role
-	// holds for everything.
+	// Globs, as path.Match reads them. Without any the role holds for everything.
 	JobTypes []string `json:"job_types,omitempty"`
 	DAGs     []string `json:"dags,omitempty"`
-	// Handlers are globs, too. With some the role changes and operates only things that
-	// execute no other handler, and a worker declares no other one.
+	// Globs. With some the role changes and operates only things that execute no other handler.
 	Handlers []string `json:"handlers,omitempty"`
 }
 
@@ -81,7 +78,7 @@ func (b Binding) validate(roles map[string]bool) error {
 	return errors.Join(faults...)
 }
 
-// binds reports whether the binding is about s. An empty name matches no caller.
+// An empty name matches no caller.
 func (b Binding) binds(s Subject) bool {
 	return b.Subject != "" && b.Subject == s.Name ||
 		b.Key != "" && b.Key == s.Key ||
@@ -94,7 +91,6 @@ type Rights struct {
 	grants []grant
 }
 
-// grant is a role within a scope.
 type grant struct {
 	role           string
 	permissions    []Permission
@@ -107,8 +103,7 @@ func All() Rights {
 	return Rights{grants: []grant{{role: Admin, permissions: []Permission{{Any, Any}}}}}
 }
 
-// Rights collects the rights of s. Bindings to roles that do not exist grant
-// nothing.
+// Rights collects the rights of s. Bindings to missing roles grant nothing.
 func (p Policy) Rights(s Subject) Rights {
 	var rights Rights
 	for _, binding := range p.Bindings {
@@ -137,16 +132,14 @@ func (r Rights) And(other Rights) Rights {
 // None reports that nothing is allowed.
 func (r Rights) None() bool { return len(r.grants) == 0 }
 
-// Allows decides: may the holder of r do this to a thing in that scope? Every scope
-// includes its holder.
+// Allows reports whether the holder of r has the permission on a thing in that scope.
 func (r Rights) Allows(wanted Permission, scope Scope) bool {
 	return slices.ContainsFunc(r.grants, func(g grant) bool {
 		return g.covers(wanted) && (wanted.Kind == Self || g.within(scope) && g.handles(wanted, scope))
 	})
 }
 
-// AllowsSome reports whether there may be things to which the holder of r may do
-// this: a list then needs [Filter], and is not empty by itself.
+// AllowsSome reports whether the holder of r may have the permission on some things: a list needs [Filter].
 func (r Rights) AllowsSome(wanted Permission) bool {
 	return slices.ContainsFunc(r.grants, func(g grant) bool { return g.covers(wanted) })
 }
@@ -155,17 +148,14 @@ func (g grant) covers(wanted Permission) bool {
 	return wanted == Permission{View, Self} || slices.ContainsFunc(g.permissions, func(p Permission) bool { return p.covers(wanted) })
 }
 
-// ByHandler reports whether some grant is limited to handlers: the handlers of a thing must
-// then be known before a change.
+// ByHandler reports whether some grant is limited to handlers, which must then be read before a change.
 func (r Rights) ByHandler() bool {
 	return slices.ContainsFunc(r.grants, func(g grant) bool { return len(g.handlers) > 0 })
 }
 
-// scoped reports whether the grant holds within globs only.
 func (g grant) scoped() bool { return len(g.jobTypes)+len(g.dags) > 0 }
 
-// handles reports whether the grant is for all handlers of the scope. Without known
-// handlers it allows no change: a new key, for example, could have any handler.
+// Without known handlers the grant allows no change: a new key could have any handler.
 func (g grant) handles(wanted Permission, scope Scope) bool {
 	switch {
 	case len(g.handlers) == 0 || wanted.Verb == View:

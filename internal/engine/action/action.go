@@ -12,8 +12,7 @@ type Operation string
 // Args are the arguments of an action by name. A missing argument becomes an [Input].
 type Args map[string]string
 
-// Action is one thing that a person can do about a state. All fields follow from the operation and the
-// arguments.
+// Action is an operation with its arguments. All other fields follow from these.
 type Action struct {
 	Operation Operation `json:"operation"`
 	Arguments Args      `json:"arguments,omitempty"`
@@ -62,8 +61,7 @@ const (
 	Checkbox Kind = "checkbox"
 )
 
-// New returns the action of an operation. Arguments that the operation does not have are left out. An
-// operation that does not exist panics: [Operations] lists those that do.
+// New returns the action of an operation, without unknown arguments. An operation outside [Operations] panics.
 func New(operation Operation, args Args) Action {
 	d, known := table()[operation]
 	if !known {
@@ -94,7 +92,6 @@ func See(operation Operation, args Args) string { return "see " + Code(operation
 // Code is the command line of an operation as code within a sentence.
 func Code(operation Operation, args Args) string { return "`" + New(operation, args).Command + "`" }
 
-// get is the method of operations that change nothing.
 const get = "GET"
 
 // Reads reports whether the action shows something and changes nothing.

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// line returns the command line.
 func (d definition) line(args Args) string {
 	words := []string{d.command}
 	for _, p := range d.params {
@@ -40,7 +39,6 @@ func (d definition) line(args Args) string {
 	return strings.Join(words, " ")
 }
 
-// settingsOf lists the arguments that are settings, sorted.
 func (d definition) settingsOf(args Args) []string {
 	if !d.settings {
 		return nil
@@ -48,7 +46,6 @@ func (d definition) settingsOf(args Args) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(args)), func(name string) bool { return d.param(name).name != "" })
 }
 
-// joined reports whether a given optional argument has this one in its word.
 func (d definition) joined(p param, args Args) bool {
 	return slices.ContainsFunc(d.params, func(q param) bool { return q.optional && q.after == p.name && args[q.name] != "" })
 }
@@ -74,7 +71,6 @@ func (d definition) param(name string) param {
 	return param{}
 }
 
-// request returns the REST request; nil: the operation needs a shell.
 func (d definition) request(args Args) *Request {
 	if d.method == "" {
 		return nil
@@ -115,7 +111,6 @@ func (r *Request) put(field string, value any) {
 	r.Body[field] = value
 }
 
-// settingOf is the value of a setting as JSON has it.
 func settingOf(text string) any {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
@@ -148,7 +143,6 @@ func typed(kind Kind, value string) any {
 	return value
 }
 
-// inputs returns the missing arguments.
 func (d definition) inputs(args Args) []Input {
 	var list []Input
 	for _, p := range d.params {
@@ -166,7 +160,6 @@ func (d definition) inputs(args Args) []Input {
 	return list
 }
 
-// segment escapes a path segment.
 func segment(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -188,7 +181,6 @@ func Line(words []string) string {
 	return strings.Join(parts, " ")
 }
 
-// quoted writes a word so that a shell reads it as one.
 func quoted(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word

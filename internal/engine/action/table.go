@@ -60,13 +60,10 @@ const (
 	UnpauseWorkflow       Operation = "unpause-workflow"
 )
 
-// definition is an operation as all doors have it.
 type definition struct {
-	label, effect string
-	danger        bool
-	// command begins the command line; the words of params follow.
-	command string
-	// method and path are those of the REST API. shell is the reason if it has no such operation.
+	label, effect       string
+	danger              bool
+	command             string
 	method, path, shell string
 	may                 access.Permission
 	params              []param
@@ -74,28 +71,23 @@ type definition struct {
 	settings bool
 }
 
-// param is an argument of an operation.
 type param struct {
 	name, label string
 	kind        Kind
-	// word stands for a missing argument in the command line; empty: the command does not have it.
-	// flag is its option; empty: it is positional.
+	// word stands for a missing argument in the command line; flag is its option; empty: positional.
 	word, flag string
-	// lead stands before the value in the same word.
-	lead string
+	lead       string
 	// after is an argument that stands before this one in the same word, joint what joins them.
 	after, joint string
 	// body is the field of the request's body. A setting has the name of its own argument as the field.
 	body    string
 	setting bool
 	// query is an argument of the request's query.
-	query bool
-	// run and item are written in a path in a form of their own.
+	query     bool
 	run, item bool
 	// An optional argument may be missing, a silent one has no word of its own, a hidden one is no input.
 	optional, silent, hidden bool
-	// unless is an argument that this one is left out with.
-	unless string
+	unless                   string
 }
 
 func may(verb access.Verb, kind access.Kind) access.Permission {
@@ -106,7 +98,6 @@ func named(word, label string) param {
 	return param{name: "name", label: label, kind: Text, word: word}
 }
 
-// The arguments that several operations have.
 func runParam() param { return param{name: "run", label: "Run", kind: Text, word: "RUN", run: true} }
 
 func itemParam() param {
@@ -136,7 +127,6 @@ func inRun() []param {
 	return []param{run, item}
 }
 
-// table is made once, since it never changes.
 var table = sync.OnceValue(func() map[Operation]definition { //nolint:gochecknoglobals // constant table
 	all := map[Operation]definition{}
 	for _, part := range []map[Operation]definition{ofJobTypes(), ofRuns(), ofItems(), ofFleet(), ofSystem(), ofShells()} {

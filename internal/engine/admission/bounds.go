@@ -2,12 +2,10 @@ package admission
 
 import "github.com/roundsman/roundsman/contract"
 
-// Bounds of the state passed on when admission continues as new: one payload of 2 MiB. Each part
-// has its own bound, checked when a request is accepted, so an accepted request always fits.
-// Weights are bytes after packing, for names that do not compress.
+// Bounds of the state at continue-as-new: one payload of 2 MiB. Each part has its own bound, checked when a request
+// is accepted. Weights are bytes after packing, for names that do not compress.
 const (
-	// MaxWeight bounds holders, requests and keys; the others bound the records of failures. The
-	// rest of 2 MiB is for undelivered answers and the audit log.
+	// The rest of 2 MiB is for undelivered answers and the audit log.
 	MaxWeight      = 1_450_000
 	maxKeysWeight  = 160_000
 	maxTypesWeight = 80_000

@@ -9,18 +9,15 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of the records of failures. They are part of the state, which must leave room for
-// claims.
+// The records of failures must leave room for claims in the state.
 const (
-	// MaxTrackedKeys and MaxTrackedTypes bound the records of keys and job types. Beyond a
-	// bound, records that hold nothing back are dropped first, the oldest last failure first.
-	// The others follow, the earliest end of their hold first.
+	// Beyond a bound, records without a hold are dropped first, the oldest last failure first; then by the earliest
+	// end of their hold.
 	MaxTrackedKeys  = 1000
 	MaxTrackedTypes = 500
 	// SeriesLimit is the age of the last failure at which an unbroken series is dropped.
 	SeriesLimit = 30 * 24 * time.Hour
-	// repeatLimit is the time for which a forgiven key ignores failures from before. Reports are
-	// repeated within seconds.
+	// repeatLimit: a forgiven key ignores failures from before. Reports are repeated within seconds.
 	repeatLimit   = time.Hour
 	trimPause     = time.Minute
 	maxErrorBytes = 160
@@ -62,9 +59,7 @@ type record struct {
 	Key     string `json:"k,omitempty"`
 	// Failures are the newest ones that count, ascending.
 	Failures []failure `json:"f,omitempty"`
-	// First is the first failure of the series; 0 without a series. Broken is the newest
-	// success: earlier failures are not part of the series. Last is the newest failure. All are
-	// Unix times in milliseconds.
+	// First failure of the series, newest success, newest failure, as Unix times in milliseconds; 0 without.
 	First  int64 `json:"s,omitempty"`
 	Broken int64 `json:"b,omitempty"`
 	Last   int64 `json:"l,omitempty"`
@@ -94,7 +89,6 @@ func (f failure) compare(other failure) int {
 	return cmp.Or(cmp.Compare(f.At, other.At), cmp.Compare(f.ID, other.ID))
 }
 
-// off returns the hold in force at now, or nil.
 func (r *record) off(now time.Time) *off {
 	if r == nil || r.Off == nil || !r.Off.Until.After(now) {
 		return nil
@@ -102,7 +96,6 @@ func (r *record) off(now time.Time) *off {
 	return r.Off
 }
 
-// hold returns the hold in force at now as sent to others, or nil.
 func (r *record) hold(now time.Time) *contract.AdmissionHold {
 	found := r.off(now)
 	if found == nil {
@@ -116,8 +109,7 @@ func (r *record) hold(now time.Time) *contract.AdmissionHold {
 
 func (r *record) keep(until int64) { r.Keep = max(r.Keep, until) }
 
-// fail adds a failure and reports whether it broke the rule. Repeated, forgotten and held-back
-// failures change nothing: after a hold the count starts again.
+// fail reports whether a failure broke the rule. Repeated, forgotten and held-back failures change nothing.
 func (r *record) fail(f failure, message string, rule rule, now time.Time) bool {
 	at, known := slices.BinarySearchFunc(r.Failures, f, failure.compare)
 	if known || f.At <= r.Cleared || r.off(now) != nil {
@@ -140,7 +132,7 @@ func (r *record) fail(f failure, message string, rule rule, now time.Time) bool 
 	return r.judge(rule, now)
 }
 
-// judge evaluates the rule at the time of the newest failure, even if the report is late.
+// The rule is judged at the time of the newest failure, even if the report is late.
 func (r *record) judge(rule rule, now time.Time) bool {
 	from, n := r.Last-rule.Window.Std().Milliseconds(), 0
 	for _, f := range r.Failures {
@@ -160,7 +152,7 @@ func (r *record) judge(rule rule, now time.Time) bool {
 	return r.off(now) != nil
 }
 
-// forget drops the failures up to at. Late reports of them are ignored.
+// Late reports of forgotten failures are ignored.
 func (r *record) forget(at int64) {
 	r.Cleared = max(r.Cleared, at)
 	r.Failures = slices.DeleteFunc(r.Failures, func(f failure) bool { return f.At <= r.Cleared })

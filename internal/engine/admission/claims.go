@@ -10,14 +10,12 @@ import (
 const (
 	// MaxKeys bounds the keys held at once. Each takes eight bytes of the workflow's state.
 	MaxKeys = 120_000
-	// purgedAtOnce bounds the released keys that one event removes from the index. The rest
-	// counts as free.
+	// purgedAtOnce bounds the released keys that one event removes from the index.
 	purgedAtOnce = 512
 )
 
 type claims struct {
-	by map[uint64]*request
-	// held counts the held keys in by; asked counts the keys of requests without an answer.
+	by          map[uint64]*request
 	held, asked int
 	// released holds requests whose keys are still in by.
 	released []*request
@@ -37,8 +35,7 @@ func (s *claims) take(key uint64, r *request) {
 	s.held++
 }
 
-// drop releases all keys of a request at constant cost: freed above the number of keys marks the
-// request, and purge removes its keys.
+// drop has a constant cost: it marks the request, and purge removes its keys.
 func (s *claims) drop(r *request) {
 	if !r.Granted {
 		s.asked -= len(r.keys)
@@ -52,11 +49,9 @@ func (s *claims) drop(r *request) {
 	s.released = append(s.released, r)
 }
 
-// succeeds reports whether a request takes over the keys of another: an orphan of the same holder, which was reset and
-// claims its keys in other requests.
+// succeeds: an orphan of the same holder, which was reset, yields its keys to the holder's other requests.
 func (r *request) succeeds(by *request) bool { return by != r && by.Orphan && by.Holder == r.Holder }
 
-// claim takes a key that is free, or that the request takes over. It returns the request that has the key.
 func (s *claims) claim(key uint64, r *request) *request {
 	switch by := s.holder(key); {
 	case by == nil:
@@ -70,7 +65,6 @@ func (s *claims) claim(key uint64, r *request) *request {
 	return nil
 }
 
-// regains counts the keys that [claims.claim] takes from orphans, which hold these keys already.
 func (s *claims) regains(r *request) (n int) {
 	for _, key := range r.keys {
 		if by := s.holder(key); by != nil && r.succeeds(by) {
@@ -173,9 +167,8 @@ func (c *Core) answerKey(r *request, budget *contract.RetryBudget, now time.Time
 	c.decide(Granted{r.Holder, grant})
 }
 
-// repeatKeys answers a repeated claim. Keys that the request does not hold are reported as
-// taken, even if they are free by now: a holder that received the first answer ignores this one
-// and would not release them.
+// A holder that received the first answer ignores a repeated one. So keys that the request does not hold are reported
+// as taken, even if free by now.
 func (c *Core) repeatKeys(r *request, item contract.AdmissionItem) {
 	asked, _ := UnpackKeys(item.Keys)
 	var taken takenKeys
@@ -191,7 +184,6 @@ func (c *Core) repeatKeys(r *request, item contract.AdmissionItem) {
 	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Taken: taken.list}})
 }
 
-// takenKeys groups keys by holder, in the order of each holder's first key.
 type takenKeys struct {
 	list  []contract.AdmissionTaken
 	index map[string]int

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// MaxOvertakes bounds how often others pass a waiting request at one of its resources. It trades
-// use of the pools (a large request does not delay small ones) against the longest wait.
+// MaxOvertakes trades use of the pools (a large request does not delay small ones) against the longest wait.
 const MaxOvertakes = 16
 
 type contention struct {
@@ -17,17 +16,15 @@ type contention struct {
 	class *class
 	// Aged means overtaken too often; Reserving means one of the oldest aged requests.
 	Aged, Reserving bool
-	// Reserves lists the resources reserved for the request. ReservedSince is the time since
-	// which one of them is free and unused. Rounds counts how often a reservation was dropped;
-	// see [resources.reserve].
+	// Reserves lists the resources reserved for the request. ReservedSince: one of them is free and unused. Rounds
+	// counts dropped reservations; see [resources.reserve].
 	Reserves      []string
 	ReservedSince time.Time
 	Rounds        int
 }
 
-// class is a group of waiting requests with the same needs: if the first does not fit, none
-// does. A class is indexed under one missing resource, so that only classes that wait for a
-// released resource are visited.
+// class is a group of waiting requests with the same needs. It is indexed under one missing resource, so that only
+// classes that wait for a released resource are visited.
 type class struct {
 	key     string
 	members *sorted[*request]
@@ -40,18 +37,15 @@ type bucket struct {
 }
 
 type contended struct {
-	// missing has the classes that wait for a release, parked those that wait for the end of a
-	// reservation; both ascending by amount.
+	// parked classes wait for the end of a reservation; both are ascending by amount.
 	missing, parked []*bucket
-	// young has the waiting requests that are not aged. passes has the highest sequence numbers
-	// granted while an older request waited, in descending order. A request below the last of
-	// [MaxOvertakes] is aged.
+	// young has the waiting requests that are not aged. passes has the highest sequence numbers granted while an
+	// older request waited, descending. A request below the last of [MaxOvertakes] is aged.
 	young  *sorted[*request]
 	passes []int64
 }
 
-// byRank orders waiting requests: aged ones first, by age; then by priority; then in the order
-// of arrival.
+// byRank: aged requests first, by age; then by priority; then in the order of arrival.
 func byRank(a, b *request) int {
 	switch {
 	case a.Aged != b.Aged && a.Aged:
@@ -94,7 +88,6 @@ func (p *resources) wait(r *request) {
 	p.enroll(r)
 }
 
-// enroll adds a request to its class. A blocked class remains blocked.
 func (p *resources) enroll(r *request) {
 	key := p.classKey(r)
 	k := p.classes[key]
@@ -167,9 +160,8 @@ func (p *resources) unwait(r *request) {
 	r.contention = contention{needs: r.needs}
 }
 
-// serveResources grants requests that fit: first those that reserve, oldest first; then, by
-// rank, those that wait for a released resource. Others pass a request that does not fit, up to
-// [MaxOvertakes] times.
+// serveResources grants requests that fit: first those that reserve, oldest first; then by rank. Others pass a
+// request that does not fit, up to [MaxOvertakes] times.
 func (c *Core) serveResources(now time.Time) {
 	p := &c.pools
 	if len(p.freed)+len(p.fresh) == 0 && !p.reservedChanged && !p.reservedTooLong(now) {
@@ -198,8 +190,7 @@ func (c *Core) serveResources(now time.Time) {
 	}
 }
 
-// candidate returns the class of the highest rank that may fit after a release. A resource
-// without such a class is not visited again, because serving only takes.
+// A resource without a candidate is not visited again, because serving only takes.
 func (p *resources) candidate() *class {
 	var best *class
 	left := p.freed[:0]
@@ -249,7 +240,6 @@ func compacted(list []*bucket) []*bucket {
 	return slices.DeleteFunc(list, func(b *bucket) bool { return b.classes.len() == 0 })
 }
 
-// blockedAt returns the bucket of the first resource that a request misses; nil if it fits.
 func (p *resources) blockedAt(r *request) *bucket {
 	needs := p.needsOf(r)
 	for _, need := range needs {
@@ -268,8 +258,7 @@ func (p *resources) blockedAt(r *request) *bucket {
 	return nil
 }
 
-// countPass records that a granted request passed older ones at its resources, and ages those
-// that were passed too often.
+// countPass ages the requests that a granted one has passed too often.
 func (p *resources) countPass(r *request) {
 	for _, need := range p.needsOf(r) {
 		if need.young.len() == 0 || need.young.first().Seq > r.Seq {

@@ -7,24 +7,18 @@ import (
 )
 
 const (
-	// RecoveryLimit bounds the wait of a recovering core for reports of named workflows. A
-	// workflow with a worker answers within milliseconds, and a paused one must not stop all
-	// others.
+	// RecoveryLimit bounds the wait for reports. A workflow with a worker answers within milliseconds, and a paused
+	// one must not stop all others.
 	RecoveryLimit = 2 * time.Minute
-	// fenceShift leaves room for a million fences per millisecond, so that a core that begins
-	// later begins above all earlier fences.
+	// fenceShift leaves room for a million fences per millisecond, so that a later core begins above all earlier fences.
 	fenceShift = 20
 )
 
-// fenceFloor returns the first fence of a core that began at now and inherits nothing.
 func fenceFloor(now time.Time) int64 { return now.UnixMilli() << fenceShift }
 
-// Core is the state of admission. Create it with [New] or [Restore]. It is not safe for
+// Core is the state of admission, from [New] or [Restore]. No event visits all requests. It is not safe for
 // concurrent use.
-//
-// The cost of an event does not depend on the number of requests: no event visits them all.
 type Core struct {
-	// seq numbers requests in the order of arrival; next is the next fence.
 	seq, next int64
 	*registry
 	*outcomes
@@ -37,13 +31,11 @@ type Core struct {
 	pools   resources
 	now     time.Time
 	out     []Decision
-	// asked are this event's requests for resources that were not granted when they arrived.
-	asked []*request
+	asked   []*request
 }
 
-// New returns a core that began at now with the durable data of an earlier one. It has no record
-// of earlier grants, so it recovers until [Expected] has named the holders and they have
-// reported.
+// New returns a core with the durable data of an earlier one. It recovers until [Expected] has named the holders and
+// they have reported.
 func New(now time.Time, durable Durable) *Core {
 	c := empty()
 	c.inherit(now, durable)
@@ -59,8 +51,7 @@ func empty() *Core {
 	}
 }
 
-// Next applies one event and returns the decisions, in order. The slice is valid until the next
-// call.
+// Next applies one event and returns the decisions. The slice is valid until the next call.
 func (c *Core) Next(now time.Time, event Event) []Decision {
 	c.out, c.now = c.out[:0], now
 	event.apply(c, now)
@@ -81,8 +72,7 @@ func (c *Core) Next(now time.Time, event Event) []Decision {
 	return c.out
 }
 
-// NextDeadline returns the time by which Next must be called even without an event; zero if
-// nothing is pending.
+// NextDeadline returns the time by which Next must be called; zero if nothing is pending.
 func (c *Core) NextDeadline() time.Time {
 	var next time.Time
 	if c.recovery != nil {
@@ -107,8 +97,7 @@ func (c *Core) grant(r *request, now time.Time) {
 	c.answer(r)
 }
 
-// renew grants a reset holder its existing requests again, with fences above those that it has
-// used and forgotten.
+// renew gives a reset holder new fences, above those that it has used and forgotten.
 func (c *Core) renew(r *request) {
 	r.Fences = max(r.Fences, 1)
 	r.Fence, r.Orphan = c.next, false
@@ -121,8 +110,7 @@ func (c *Core) answer(r *request) {
 	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Result: c.results.resultFor(r)}})
 }
 
-// answerWaiting reports waiting requests to their holders: those use no concurrency slot of the
-// run.
+// A waiting request uses no concurrency slot of the run, so its holder gets a report.
 func (c *Core) answerWaiting() {
 	for _, r := range c.asked {
 		if !r.Granted && c.known(r.Holder, r.ID) == r {
@@ -133,14 +121,12 @@ func (c *Core) answerWaiting() {
 	c.asked = c.asked[:0]
 }
 
-// drop releases a request and records the release. An unknown request is ignored.
 func (c *Core) drop(r *request) {
 	if c.remove(r) {
 		c.past.remember(r, c.now)
 	}
 }
 
-// remove releases a request and reports whether it was present.
 func (c *Core) remove(r *request) bool {
 	if c.known(r.Holder, r.ID) != r {
 		return false

@@ -1,14 +1,9 @@
-// Package admission grants turns in exclusive lanes, claims on dedupe keys, shared and exclusive
-// objects, and quantities of resource pools. It is pure: no clock, no I/O, no goroutines. Time
-// enters with every event; decisions leave as a list.
+// Package admission grants turns in exclusive lanes, claims on dedupe keys, shared and exclusive objects, and
+// quantities of resource pools. It holds back job types and keys that fail too often or were marked as done, see
+// [contract.RetryBudget]. It is pure.
 //
-// It also keeps bounded records of failures. It holds back job types and keys that fail too
-// often or were marked as done. See [contract.RetryBudget].
-//
-// A [Core] serves holders. A holder is a workflow: one chain of runs. It sends requests of four
-// kinds: a turn in a lane, a set of dedupe keys, resources (objects and quantities), or only
-// fences. Keys are answered at once, each with yes or no; lanes and resources wait. Every grant
-// carries a new range of fences.
+// A holder is a workflow: one chain of runs. Its requests are of four kinds: a turn in a lane, a set of dedupe keys,
+// resources, or only fences. Keys are answered at once; lanes and resources wait. Every grant carries a new range of fences.
 //
 // Invariants, each with a property test against a model or a test of its own:
 //
@@ -42,5 +37,4 @@
 //   - The accepted state fits into one payload; requests beyond are refused as FULL.
 //   - Restore(Snapshot(c)) behaves as c does.
 //   - The cost of an event does not depend on the amount held.
-//   - The cost of an event does not depend on how much is held.
 package admission

@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Durable is the part of the state that no holder can report: operators' changes, failures and
-// fences. It outlives a core that was ended.
+// Durable is the part of the state that no holder can report. It outlives a core that was ended.
 type Durable struct {
 	Sizes    map[string]int       `json:"sizes,omitempty"`
 	Outcomes *outcomes            `json:"outcomes,omitempty"`
@@ -29,8 +28,7 @@ func (c *Core) Durable() Durable {
 	return kept
 }
 
-// inherit adopts the durable data of an earlier core. Fences never decrease, even if this clock
-// is behind.
+// Fences never decrease, even if this clock is behind.
 func (c *Core) inherit(now time.Time, durable Durable) {
 	c.next = max(c.next, durable.Fence, fenceFloor(now))
 	for _, name := range sortedKeys(durable.Sizes) {
@@ -47,7 +45,7 @@ func (c *Core) inherit(now time.Time, durable Durable) {
 	c.results.restore(durable.Results)
 }
 
-// restore adopts saved records. Existing records win.
+// Existing records win over saved ones.
 func (o *outcomes) restore(saved *outcomes) {
 	if saved == nil {
 		return

@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// settle applies the ends of jobs: their keys are free, and failures are counted. Failures come
-// first: those of a key are older than its success.
+// Failures come first: those of a key are older than its success.
 func (c *Core) settle(e Requested, now time.Time) {
 	for _, reported := range e.Endings {
 		done, err := UnpackKeys(reported.Done)
@@ -54,7 +53,6 @@ func (o *outcomes) count(r *record, one failure, message string, rule rule, now 
 	return broken
 }
 
-// attemptID distinguishes attempts that failed in the same millisecond.
 func attemptID(holder contract.AdmissionHolder, attempt string) uint32 {
 	hash := fnv.New32a()
 	for _, part := range []string{holder.WorkflowID, holder.FirstRunID, attempt} {
@@ -73,7 +71,6 @@ func (c *Core) disables(r *request, budget *contract.RetryBudget, now time.Time)
 	return true
 }
 
-// stopType stops the holders whose jobs run, and refuses those that wait for their turn.
 func (c *Core) stopType(jobType string, now time.Time) {
 	ofType := c.ofType[jobType]
 	if ofType == nil {
@@ -93,8 +90,7 @@ func (c *Core) stopType(jobType string, now time.Time) {
 	}
 }
 
-// reportStopped reports to the sender which of its keys are held back now. A sender that asserts
-// its grants also gets the holds on those: an earlier answer may be lost.
+// A sender that asserts its grants also gets the holds on those: an earlier answer may be lost.
 func (c *Core) reportStopped(e Requested, now time.Time) {
 	c.reportStoppedTasks(e, now)
 	reported := map[uint64]bool{}

@@ -12,15 +12,13 @@ type Event interface{ apply(c *Core, now time.Time) }
 // Requested is a message of a holder: first its releases, then its requests.
 type Requested contract.AdmissionRequest
 
-// ReEnabled is an operator's message: it lifts the hold of a broken rule and drops the failures.
-// Without a key it applies to the job type.
+// ReEnabled lifts the hold of a key, or without one of the job type, and drops the failures.
 type ReEnabled contract.ReEnableInput
 
 // Forgiven is an operator's message: it drops the failures and the hold of a key.
 type Forgiven contract.ForgiveInput
 
-// MarkedDone is an operator's message: the work of the key is done. Its failures are dropped,
-// and the key is granted to no holder before Until.
+// MarkedDone drops the failures of a key, which is granted to no holder before Until.
 type MarkedDone struct {
 	contract.MarkDoneInput
 	Until time.Time
@@ -29,19 +27,16 @@ type MarkedDone struct {
 // Closed means that a holder has ended, in any way.
 type Closed struct{ Holder contract.AdmissionHolder }
 
-// Expected names workflows that must report before a recovering core grants. Final means that
-// the list is complete.
+// Expected names workflows that must report before a recovering core grants. Final means that the list is complete.
 type Expected struct {
 	IDs   []string
 	Final bool
 }
 
-// Repeated means that a holder may have missed answers, so its grants are answered again. Claims
-// are not: their answer lists the keys that were taken.
+// Repeated means: a holder may have missed answers. Claims are not answered again: their answer lists taken keys.
 type Repeated contract.AdmissionHolder
 
-// Recover drops all grants after a reset to an earlier state. Durable is the data of the run
-// before the reset, if it could be queried.
+// Recover drops all grants after a reset. Durable is the data of the run before the reset, if readable.
 type Recover struct{ Durable Durable }
 
 // Inherited is the data of the run before a reset, if it was queried later.

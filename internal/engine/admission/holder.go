@@ -10,12 +10,10 @@ import (
 
 type holder struct {
 	contract.AdmissionHolder
-	// grace is the longest one received, budget the newest.
-	grace    time.Duration
-	budget   *contract.RetryBudget
-	requests *sorted[*request]
-	byID     map[string]*request
-	// live counts the requests that are not to be freed; ending counts the others.
+	grace        time.Duration
+	budget       *contract.RetryBudget
+	requests     *sorted[*request]
+	byID         map[string]*request
 	live, ending int
 }
 
@@ -26,8 +24,7 @@ func compareHolders(a, b *holder) int {
 // Idle reports whether there is no holder, no waiter and no recovery.
 func (c *Core) Idle() bool { return len(c.holders) == 0 && c.recovery == nil }
 
-// Watched lists the workflows whose end must be detected: all holders, and, as holders without a
-// first run, those that have not reported yet.
+// Watched lists all holders, and, as holders without a first run, those that have not reported yet.
 func (c *Core) Watched() []contract.AdmissionHolder {
 	list := c.Holders()
 	if c.recovery == nil {
@@ -52,8 +49,7 @@ func (e Closed) apply(c *Core, now time.Time) {
 	}
 }
 
-// end releases an ended holder's request: its turn and its place in the queues at once; claims
-// and resources after the grace, when its attempts have certainly stopped.
+// end releases a turn and its place in the queues at once; claims and resources after the grace.
 func (c *Core) end(r *request, now time.Time) {
 	switch grace := c.holders[r.Holder].grace; {
 	case !r.Granted || r.Lane != "" || grace <= 0:

@@ -12,10 +12,8 @@ import (
 
 type lanes struct {
 	byName map[string]*lane
-	// names has their names in order; open has the lanes that may have a turn to give.
-	names *sorted[string]
-	open  map[string]bool
-	// weight is that of the past turns.
+	names  *sorted[string]
+	open   map[string]bool
 	weight int
 }
 
@@ -23,19 +21,16 @@ func newLanes() lanes {
 	return lanes{byName: map[string]*lane{}, names: newSorted(strings.Compare), open: map[string]bool{}}
 }
 
-// lane admits one holder at a time. The waiting job types take turns alphabetically, except that
-// a type that had its turn while another waited goes behind that one.
+// lane admits one holder at a time. The waiting job types take turns alphabetically, except that a type that had its
+// turn while another waited goes behind that one.
 type lane struct {
 	holder  *request
 	waiting *sorted[*request]
-	// ofType has the waiting requests by job type. common counts those that a second group of
-	// the type would repeat.
+	// common counts the waiting requests that a second group of the type would repeat.
 	ofType map[string]*sorted[*request]
 	common map[string]int
-	// next has the waiting types that need not let another go first.
-	next *sorted[string]
-	// had is the arrival number of a type's last turn, kept while an older request waits. turns
-	// has the same, ordered by that number.
+	next   *sorted[string]
+	// Arrival number of a type's last turn, kept while an older request waits, and the same by that number.
 	had   map[string]int64
 	turns *sorted[pastTurn]
 }
@@ -59,8 +54,7 @@ func (s *lanes) lane(name string) *lane {
 	return l
 }
 
-// askLane queues a request. Two groups of one job type would repeat the same work. So the second
-// is coalesced with the waiting one, unless either is distinct.
+// Two groups of one job type would repeat the same work. So the second joins the waiting one, unless either is distinct.
 func (c *Core) askLane(r *request) {
 	l := c.lanes.lane(r.Lane)
 	if !r.Distinct && l.common[r.JobType] > 0 {
@@ -144,8 +138,6 @@ func (c *Core) serveLanes(now time.Time) {
 	}
 }
 
-// pick returns the next holder: alphabetically, except that a job type that had its turn while
-// another waited goes behind that one.
 func (s *lanes) pick(l *lane) *request {
 	oldest := l.waiting.first()
 	for l.turns.len() > 0 && l.turns.first().at < oldest.Seq {
@@ -161,8 +153,7 @@ func (s *lanes) pick(l *lane) *request {
 	return l.ofType[l.next.first()].first()
 }
 
-// hadTurn records the time of a job type's turn. Without room for it, the type may get another
-// turn before those that wait.
+// Without room for the time of its turn, the type may get another turn before those that wait.
 func (s *lanes) hadTurn(l *lane, jobType string, at int64, hasRoom func(weight int) bool) {
 	if before, had := l.had[jobType]; had {
 		s.forgetTurn(l, pastTurn{before, jobType})

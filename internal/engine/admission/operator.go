@@ -31,8 +31,7 @@ func (o *outcomes) CheckForgive(e Forgiven, now time.Time) error {
 	return nil
 }
 
-// CheckMarkDone returns a [contract.HoldFault] if the key cannot be marked for that time, or
-// nil.
+// CheckMarkDone returns a [contract.HoldFault] if the key cannot be marked for that time.
 func (o *outcomes) CheckMarkDone(e MarkedDone, now time.Time) error {
 	if wait := e.Until.Sub(now); wait < time.Second || wait > MaxMark {
 		return &contract.HoldFault{Code: contract.BadMark, JobType: e.JobType, DedupeKey: e.DedupeKey, For: wait, Limit: MaxMark}
@@ -73,7 +72,7 @@ func (e Forgiven) apply(c *Core, now time.Time) {
 	c.outcomes.trim(now)
 }
 
-// apply also stops the holder of the key, whose unstarted jobs need not start.
+// The holder's unstarted jobs of the key need not start.
 func (e MarkedDone) apply(c *Core, now time.Time) {
 	hash := contract.DedupeHash(e.JobType, e.DedupeKey)
 	r := c.outcomes.key(e.JobType, e.DedupeKey, hash)

@@ -14,11 +14,8 @@ type outcomes struct {
 	Types                 map[string]*record `json:"types,omitempty"`
 	Dropped               int                `json:"dropped,omitempty"`
 	keyWeight, typeWeight int
-	// trimAt is the time of the next removal of expired records.
-	trimAt time.Time
-	// disabled collects the holds set by the retry budget since the last call of
-	// [Core.Disabled].
-	disabled []contract.AdmissionHold
+	trimAt                time.Time
+	disabled              []contract.AdmissionHold
 }
 
 func newOutcomes() *outcomes {
@@ -59,8 +56,7 @@ func (o *outcomes) weigh(r *record, sign int) {
 	}
 }
 
-// done applies successes. The success of a key drops its failures and lifts the hold of a broken
-// rule; a mark stays.
+// A success drops the failures of a key and lifts the hold of a broken rule; a mark stays.
 func (o *outcomes) done(keys []uint64, at time.Time) {
 	for _, hash := range keys {
 		r := o.Keys[hash]
@@ -76,8 +72,7 @@ func (o *outcomes) done(keys []uint64, at time.Time) {
 	}
 }
 
-// succeeded ends the series of a job type. Failures within the window still count: a type may
-// fail now and then, but not too often.
+// Failures within the window still count: a type may fail now and then, but not too often.
 func (o *outcomes) succeeded(jobType string, at time.Time) {
 	if r := o.Types[jobType]; r != nil && at.UnixMilli() > r.Broken {
 		r.Broken = at.UnixMilli()
@@ -88,8 +83,7 @@ func (o *outcomes) succeeded(jobType string, at time.Time) {
 	}
 }
 
-// keyOff returns the hold on a key for a holder with that budget. A mark binds all holders, a
-// broken rule only those with a rule.
+// A mark binds all holders, a broken rule only those with a rule.
 func (o *outcomes) keyOff(hash uint64, budget *contract.RetryBudget, now time.Time) *off {
 	found := o.Keys[hash].off(now)
 	if found == nil || found.Code == contract.HoldRetryBudget && !perKey(budget).set() {
@@ -105,7 +99,6 @@ func (o *outcomes) typeOff(jobType string, budget *contract.RetryBudget, now tim
 	return o.Types[jobType].off(now)
 }
 
-// trim drops expired records once a minute, and the least worthy ones beyond the bounds.
 func (o *outcomes) trim(now time.Time) {
 	if !now.Before(o.trimAt) {
 		o.trimAt = now.Add(trimPause)
@@ -132,7 +125,7 @@ func expireRecords[K cmp.Ordered](o *outcomes, records map[K]*record, now time.T
 	})
 }
 
-// dropLeast drops the least worthy record. Finding it among a thousand takes 15 µs.
+// Finding the least worthy of a thousand records takes 15 µs.
 func dropLeast[K cmp.Ordered](o *outcomes, records map[K]*record, now time.Time) {
 	var least K
 	var found *record
@@ -148,7 +141,6 @@ func dropLeast[K cmp.Ordered](o *outcomes, records map[K]*record, now time.Time)
 
 func (r *record) over(now time.Time) bool { return r.Keep < now.UnixMilli() && r.off(now) == nil }
 
-// lessWorth orders records for dropping, the first to drop first.
 func (r *record) lessWorth(other *record, now time.Time) int {
 	mine, theirs := r.off(now), other.off(now)
 	switch {
@@ -162,8 +154,7 @@ func (r *record) lessWorth(other *record, now time.Time) int {
 	return mine.Until.Compare(theirs.Until)
 }
 
-// HeldBack lists the holds in force at now: job types first, then keys by job type and key. An
-// empty jobType lists all.
+// HeldBack lists the holds in force, of all job types if jobType is empty.
 func (o *outcomes) HeldBack(jobType string, now time.Time) []contract.AdmissionHold {
 	var list []contract.AdmissionHold
 	for _, name := range slices.Sorted(maps.Keys(o.Types)) {
@@ -217,8 +208,7 @@ func (o *outcomes) TypeHold(jobType string, now time.Time) *contract.AdmissionHo
 // Tracked returns the number of recorded keys, and the number dropped at the bound.
 func (o *outcomes) Tracked() (keys, dropped int) { return len(o.Keys), o.Dropped }
 
-// Disabled returns the holds set by the retry budget since its last call, for the audit log.
-// They are not part of the state: the caller reads them after every step.
+// Disabled returns the holds set by the retry budget since its last call. They are not part of the state.
 func (o *outcomes) Disabled() []contract.AdmissionHold {
 	taken := o.disabled
 	o.disabled = nil

@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// maxPastWeight bounds the records of released turns, and likewise those of released pools and
-// objects, which are released much more often. Both yield to holders and waiters.
+// Pools and objects are released much more often than turns. Both records yield to holders and waiters.
 const (
 	maxPastWeight = 48_000
 	pastWeight    = 40
@@ -16,11 +15,9 @@ const (
 	maxPast       = 1000
 )
 
-// past records the newest releases of lanes, pools and objects within the free room: the holder,
-// the times of grant and release, and the wait.
+// past records the newest releases of lanes, pools and objects within the free room.
 type past struct {
-	seq int64
-	// turns holds releases of lanes, uses those of pools and objects.
+	seq         int64
 	turns, uses pastRing
 }
 
@@ -54,8 +51,7 @@ func (p *savedPast) weight() int {
 	return weight
 }
 
-// remember records the release of a granted request. Claims of keys are not recorded: the
-// records of the runs have them.
+// The records of the runs have the claims of keys.
 func (p *past) remember(r *request, now time.Time) {
 	if !r.Granted || r.Lane == "" && !r.wantsResources() {
 		return
@@ -107,7 +103,6 @@ func (p *past) save() *savedPasts {
 	return &savedPasts{p.seq, slices.Clone(p.turns.entries), slices.Clone(p.uses.entries)}
 }
 
-// restore adopts saved records, unless newer ones exist.
 func (p *past) restore(saved *savedPasts) {
 	if saved == nil || saved.Seq <= p.seq {
 		return

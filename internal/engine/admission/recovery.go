@@ -8,12 +8,9 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// recovery is the time in which the grants are unknown. Nothing is granted until every possible
-// holder has reported or has ended. A report includes the waiting requests, so a waiter need not
-// repeat.
+// During recovery nothing is granted until every possible holder has reported, with its waiting requests, or has ended.
 type recovery struct {
-	// expected are the workflows that have not reported yet; named means that the list is
-	// complete.
+	// Workflows that have not reported yet; named means that the list is complete.
 	expected map[string]bool
 	named    bool
 	// heard has the holders with a report before their names were known.
@@ -63,8 +60,7 @@ func (e Expected) apply(c *Core, _ time.Time) {
 	r.named = r.named || e.Final
 }
 
-// apply drops all state except the durable part: grants of an earlier time may contradict later
-// ones. Each holder asserts its grants.
+// Grants of an earlier time may contradict later ones, so only durable data stay.
 func (e Recover) apply(c *Core, now time.Time) {
 	fresh := New(now, c.Durable())
 	fresh.seq, fresh.out, fresh.disabled = c.seq, c.out, c.disabled
@@ -72,7 +68,6 @@ func (e Recover) apply(c *Core, now time.Time) {
 	*c = *fresh
 }
 
-// apply keeps the pool sizes that an operator set in the meantime.
 func (e Inherited) apply(c *Core, now time.Time) {
 	sizes := maps.Clone(e.Durable.Sizes)
 	//workflowcheck:ignore what is deleted does not depend on the order
@@ -81,7 +76,6 @@ func (e Inherited) apply(c *Core, now time.Time) {
 	c.inherit(now, e.Durable)
 }
 
-// reassert accepts a holder's asserted grant, unless another holder got it in the meantime.
 func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time) {
 	c.next = max(c.next, held.Fence+max(held.Fences, 1))
 	if known := c.known(e.Holder, held.ID); known != nil {
@@ -124,7 +118,7 @@ func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time)
 	}
 }
 
-// earliest bounds an asserted time by now: another clock has measured it, and it may be missing.
+// Another clock has measured the asserted time, and it may be missing.
 func earliest(since, now time.Time) time.Time {
 	if since.IsZero() || since.After(now) {
 		return now
@@ -132,8 +126,7 @@ func earliest(since, now time.Time) time.Time {
 	return since
 }
 
-// contested returns the part of a request that belongs to another holder; its code is empty if
-// there is none.
+// contested returns the part of a request that belongs to another holder, with an empty code if there is none.
 func (c *Core) contested(r *request) contract.AdmissionRefusal {
 	if l := c.lanes.byName[r.Lane]; r.Lane != "" && l != nil && l.holder != nil {
 		return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: r.Lane, By: l.holder.Holder.WorkflowID}

@@ -9,13 +9,10 @@ import (
 
 // registry has the waiting and granted requests, by holder, job type and task.
 type registry struct {
-	holders map[contract.AdmissionHolder]*holder
-	// order has the holders by id.
-	order  *sorted[*holder]
-	ofType map[string]*sorted[*request]
-	// ofTask has the requests of a task with a retry budget, by the hash of its key.
-	ofTask map[uint64]*sorted[*request]
-	// expiring has the requests of ended holders, by the time at which they are freed.
+	holders  map[contract.AdmissionHolder]*holder
+	order    *sorted[*holder]
+	ofType   map[string]*sorted[*request]
+	ofTask   map[uint64]*sorted[*request]
 	expiring *sorted[*request]
 	weight   int
 }
@@ -32,7 +29,6 @@ func newRegistry() *registry {
 	}
 }
 
-// holderWeightOf returns the weight of a request's holder; 0 if the holder is present already.
 func (g *registry) holderWeightOf(r *request) int {
 	if g.holders[r.Holder] != nil {
 		return 0
@@ -60,8 +56,7 @@ func (g *registry) add(r *request) {
 	g.weight += r.weight()
 }
 
-// setFreeAt sets the time at which a request is freed because its holder has ended or has
-// forgotten it; zero if neither is true.
+// setFreeAt: a request is freed because its holder has ended or has forgotten it.
 func (g *registry) setFreeAt(r *request, at time.Time) {
 	if r.FreeAt.Equal(at) {
 		return
@@ -154,7 +149,6 @@ func (g *registry) removeOfTask(r *request) {
 	}
 }
 
-// uses lists the first requests, and those of the filter's workflow.
 func (g *registry) uses(requests *sorted[*request], filter contract.AdmissionFilter, use func(*request) contract.AdmissionUse) []contract.AdmissionUse {
 	if requests.len() == 0 {
 		return nil
@@ -183,7 +177,6 @@ func (g *registry) uses(requests *sorted[*request], filter contract.AdmissionFil
 	return list
 }
 
-// forgetRequest removes a known request.
 func (g *registry) forgetRequest(r *request) {
 	h := g.holders[r.Holder]
 	g.setFreeAt(r, time.Time{})

@@ -9,9 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// request is a holder's request: it waits or is granted.
 type request struct {
-	// The item's keys are moved to keys.
 	contract.AdmissionItem
 
 	Holder  contract.AdmissionHolder
@@ -22,13 +20,11 @@ type request struct {
 	Granted bool
 	Waited  time.Duration
 	Fence   int64
-	// FreeAt is the time of release after the holder has ended or was reset. An orphan was
-	// forgotten by a reset holder, and stays one unless it is requested again.
+	// FreeAt follows the end or reset of the holder. An orphan was forgotten by a reset holder.
 	FreeAt time.Time
 	Orphan bool
-	// keys are the claimed keys; freed counts those released.
-	keys  []uint64
-	freed int
+	keys   []uint64
+	freed  int
 	contention
 }
 
@@ -46,8 +42,7 @@ func (e Requested) apply(c *Core, now time.Time) {
 	c.results.keepResults(e)
 	released := c.release(e)
 	for _, held := range e.Held {
-		// A release wins over an assertion in the same message: the job ended in the workflow
-		// task that received the query.
+		// A release wins over an assertion: the job ended in the workflow task that received the query.
 		if !e.ReleaseAll && !released[held.ID] {
 			c.reassert(e, held, now)
 		}
@@ -58,12 +53,10 @@ func (e Requested) apply(c *Core, now time.Time) {
 	c.reportStopped(e, now)
 }
 
-// revive undoes the end of a holder that sends a message. A group that was terminated and reset
-// is the same holder again; its requests would be freed after the grace while it works. A late
-// message from before its end is harmless: the watcher detects the end again.
+// revive undoes the end of a holder that sends a message: a group that was terminated and reset is the same holder
+// again. A late message from before its end is harmless: the watcher detects the end again.
 //
-// The longest grace applies to its resources: it may still run attempts of an earlier heartbeat
-// timeout.
+// The longest grace applies: the holder may still run attempts of an earlier heartbeat timeout.
 func (c *Core) revive(e Requested) {
 	h := c.holders[e.Holder]
 	if h == nil {
@@ -97,8 +90,7 @@ func (c *Core) release(e Requested) map[string]bool {
 	return released
 }
 
-// forgetOthers drops the requests that the holder no longer names. Either admission missed their
-// release, or the holder was reset; then their attempts may live on for the grace.
+// Either admission missed the release of an omitted request, or the holder was reset and attempts may live on for the grace.
 func (c *Core) forgetOthers(e Requested, now time.Time) {
 	named := map[string]bool{}
 	for i := range e.Held {
@@ -160,8 +152,8 @@ func (c *Core) ask(e Requested, item contract.AdmissionItem, now time.Time) {
 	}
 }
 
-// setAside makes place for a request with the same id. The keys of a claim that was granted stay for the grace: a holder that
-// was reset composes its claims in another way, and attempts from before the reset may live on.
+// setAside makes place for a request with the same id. The keys of a granted claim stay for the grace: attempts from
+// before a reset of the holder may live on.
 func (c *Core) setAside(r *request, now time.Time) {
 	if !r.Granted || len(r.keys) == 0 {
 		c.remove(r)
@@ -198,8 +190,7 @@ func (e Repeated) apply(c *Core, _ time.Time) {
 	}
 }
 
-// same reports whether a reset holder requests the same item under the same id: its numbers may
-// have changed. The remaining keys of a claim are always decided again.
+// The numbers of a reset holder's item may have changed. The remaining keys of a claim are always decided again.
 func (r *request) same(item contract.AdmissionItem) bool {
 	return len(item.Keys) == 0 && r.Lane == item.Lane && r.Start == item.Start && r.sameTask(item.Budget) &&
 		slices.EqualFunc(r.Pools, merged(item.Pools), sameAmount) && slices.Equal(r.Objects, united(item.Objects))

@@ -9,19 +9,16 @@ import (
 )
 
 const (
-	// ReserveLimit is the time for which a free resource is reserved while the request waits for
-	// another one. It doubles after each failure, up to maxRounds times. Others could use the
-	// resource meanwhile. The holder of the other resource may even need it in order to end: its
-	// handler may submit a job and wait for it. For DAGs this is detected, see [resources.within].
+	// ReserveLimit is the time for which a free resource is reserved. It doubles after each failure, up to maxRounds
+	// times. The holder of the other resource may need the reserved one in order to end: its handler may submit a job
+	// and wait for it. For DAGs this is detected, see [resources.within].
 	ReserveLimit = time.Minute
 	maxRounds    = 7
-	// maxReserving bounds the aged requests that reserve at the same time, oldest first. The
-	// next one follows after a grant.
+	// maxReserving bounds the aged requests that reserve at the same time, oldest first.
 	maxReserving = 16
 )
 
-// serveReserving grants the oldest aged requests that fit and reserves for the others, by age. A
-// resource that is no longer reserved may serve others.
+// A resource that is no longer reserved may serve others.
 func (c *Core) serveReserving(now time.Time) {
 	p := &c.pools
 	for len(p.reserving) < maxReserving && p.aged.len() > 0 {
@@ -59,10 +56,8 @@ func (c *Core) serveReserving(now time.Time) {
 	}
 }
 
-// reserve reserves resources for a request that was overtaken too often, one at a time: first
-// one that is not free; when that is released, the next that is not free, and so on. So common
-// resources are not idle while another job holds a rare one. A resource that was free and
-// reserved for too long is released, and a missing one is reserved first.
+// reserve reserves resources one at a time, always one that is not free. So common resources are not idle while
+// another job holds a rare one. A resource that was free and reserved for too long is released.
 func (p *resources) reserve(r *request, now time.Time) {
 	isFree := func(marked string) bool { n := r.needOf(marked); return n.resource != nil && n.offers(n.n) }
 	missing := func(marked string) bool { return !isFree(marked) }
@@ -109,7 +104,6 @@ func (r *request) needOf(marked string) need {
 	return need{}
 }
 
-// reservesUntil returns the end of the reservation of free resources; zero without one.
 func (r *request) reservesUntil() time.Time {
 	if r.ReservedSince.IsZero() {
 		return time.Time{}
@@ -124,10 +118,8 @@ func (p *resources) reservedTooLong(now time.Time) bool {
 	})
 }
 
-// within reports whether the request comes from the sub-DAG of a task, or the DAG of a job, that
-// holds resources. Its outer task releases them only after this request is granted. If the
-// request waited for a reservation of another request that waits for those resources, neither
-// would ever continue.
+// within reports whether the request comes from inside a task or job that holds resources, which are released only
+// after this request is granted. A wait for another reservation could never end.
 func (p *resources) within(r *request) bool {
 	id := r.Holder.WorkflowID
 	for at := range len(id) {
@@ -138,7 +130,7 @@ func (p *resources) within(r *request) bool {
 	return p.outer[id] > 0
 }
 
-// countOuter counts the grants of a job or a task. Requests from within it change their class.
+// Requests from within a counted job or task change their class.
 func (p *resources) countOuter(r *request, by int) {
 	outer := r.Holder.WorkflowID + "/" + r.For
 	before := p.outer[outer]

@@ -14,18 +14,15 @@ type resources struct {
 	byName         map[string]*resource
 	pools, objects *sorted[string]
 	classes        map[string]*class
-	// fresh are classes without a first visit; freed are resources with releases since the last
-	// service.
+	// Classes without a first visit, and resources with releases since the last service.
 	fresh           []*class
 	freed           []*resource
 	aged            *sorted[*request]
 	reserving       []*request
 	reserved        []*resource
 	reservedChanged bool
-	// outer counts the granted requests by the task or job that they serve. Requests from within
-	// it pass reservations.
-	outer map[string]int
-	// weight is that of operators' sizes and of the passes.
+	// Granted requests by the task or job that they serve. Requests from within it pass reservations.
+	outer  map[string]int
 	weight int
 }
 
@@ -37,25 +34,20 @@ func newResources(requests *registry) resources {
 	}
 }
 
-// resource is a pool or an object. A pool is shared out in amounts. An object is held by one
-// exclusive request or by several shared ones.
+// resource is a pool or an object, held by one exclusive request or by several shared ones.
 type resource struct {
 	name   string
 	isPool bool
-	// For pools: declared is the newest declared size, of the time declaredAt; operator is an
-	// operator's size, which wins.
-	declared   int
-	declaredAt time.Time
-	operator   int
-	used       int
-	// For objects.
+	// For pools: newest declared size with its time, and an operator's size, which wins.
+	declared         int
+	declaredAt       time.Time
+	operator         int
+	used             int
 	exclusive        *request
 	shared           int
 	holders, waiting *sorted[*request]
-	// largest has the requests that wait for a pool, the largest amount first.
-	largest *sorted[*request]
+	largest          *sorted[*request]
 	contended
-	// reserved is the reserved amount of a pool; for an object it is together or alone.
 	reserved int
 	isFreed  bool
 }
@@ -71,7 +63,7 @@ const (
 	objectMark = "object "
 )
 
-// size returns the operator's size, else the declared one, else 1, as in Luigi.
+// The default size is 1, as in Luigi.
 func (s *resource) size() int { return max(cmp.Or(s.operator, s.declared), 1) }
 
 func (s *resource) has(n int) bool {
@@ -84,7 +76,6 @@ func (s *resource) has(n int) bool {
 	return s.exclusive == nil
 }
 
-// offers reports whether n of it is free and not reserved.
 func (s *resource) offers(n int) bool {
 	if s.isPool {
 		return s.used+s.reserved+n <= s.size()
@@ -133,8 +124,7 @@ func (r *request) amountOf(pool string) int {
 	return 0
 }
 
-// forget drops a resource without requests: the next request declares it again. An operator's
-// size stays.
+// The next request declares a forgotten resource again. An operator's size stays.
 func (p *resources) forget(s *resource) {
 	if s.holders.len()+s.waiting.len() > 0 || s.operator > 0 {
 		return
@@ -149,8 +139,7 @@ func (p *resources) forget(s *resource) {
 	}
 }
 
-// needsOf lists the needs of a request, objects first: the holder of an object may wait for a
-// pool, hardly ever the other way round.
+// Objects come first: the holder of an object may wait for a pool, hardly ever the other way round.
 func (p *resources) needsOf(r *request) []need {
 	if r.needs != nil {
 		return r.needs
@@ -169,9 +158,8 @@ func (p *resources) needsOf(r *request) []need {
 	return r.needs
 }
 
-// declare adopts the sizes of a configuration read at that time. A smaller size may leave
-// requests waiting for more than the pool will ever have. Of two sizes of the same time, the first one
-// counts.
+// A smaller size may leave requests waiting for more than the pool will ever have. Of two sizes of the same time, the
+// first one counts.
 func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 	for _, amount := range amounts {
 		s := c.pools.resource(amount.Pool, true)
@@ -207,7 +195,6 @@ func (c *Core) askResources(r *request, declaredAt time.Time) {
 	c.asked = append(c.asked, r)
 }
 
-// tooSmall returns a pool whose size is below the request's need, or nil.
 func (p *resources) tooSmall(r *request) *resource {
 	for _, amount := range r.Pools {
 		if s := p.resource(amount.Pool, true); amount.N > s.size() {
@@ -221,8 +208,7 @@ func tooLarge(r *request, s *resource) contract.AdmissionRefusal {
 	return contract.AdmissionRefusal{Code: contract.RefusedTooLarge, Object: s.name, N: r.amountOf(s.name), Limit: s.size()}
 }
 
-// refuseTooLarge refuses requests for more than the size of the pool. They would wait for ever,
-// and in the end reserve the pool.
+// Requests for more than the size would wait for ever, and in the end reserve the pool.
 func (c *Core) refuseTooLarge(s *resource) {
 	for r := s.largest.first(); r != nil && r.amountOf(s.name) > s.size(); r = s.largest.first() {
 		refusal := tooLarge(r, s)
@@ -266,7 +252,6 @@ func (p *resources) putBack(r *request) {
 	}
 }
 
-// markFreed marks a resource of which more may be available.
 func (p *resources) markFreed(s *resource) {
 	if !s.isFreed {
 		s.isFreed = true
@@ -306,7 +291,6 @@ func (p *resources) setOperator(s *resource, size int) {
 	}
 }
 
-// merged adds up amounts of one pool and sorts by name.
 func merged(amounts []contract.AdmissionAmount) []contract.AdmissionAmount {
 	sorted := slices.Clone(amounts)
 	slices.SortStableFunc(sorted, func(a, b contract.AdmissionAmount) int { return cmp.Compare(a.Pool, b.Pool) })
@@ -322,7 +306,6 @@ func merged(amounts []contract.AdmissionAmount) []contract.AdmissionAmount {
 	return out
 }
 
-// united keeps one claim per object, the exclusive one if there is any.
 func united(objects []contract.AdmissionObject) []contract.AdmissionObject {
 	sorted := slices.Clone(objects)
 	slices.SortStableFunc(sorted, func(a, b contract.AdmissionObject) int { return cmp.Compare(a.Name, b.Name) })

@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// maxResults and maxResultsWeight bound the results of tasks with a key. Results yield to
-	// holders and waiters, the oldest first.
+	// Results of tasks with a key yield to holders and waiters, the oldest first.
 	maxResults       = 1000
 	maxResultsWeight = 512 << 10
 	resultWeight     = 160
@@ -17,8 +16,7 @@ const (
 	resultsFor = 24 * time.Hour
 )
 
-// results holds the last result of each key, by the object that its task held. The run that
-// receives a result with its grant decides whether it is still valid.
+// results holds the last result of each key, by object. The run that receives a result decides whether it is still valid.
 type results struct {
 	of     map[string]*result
 	order  *sorted[*result]
@@ -40,7 +38,6 @@ func (r *result) size() int {
 	return resultWeight + len(r.Object) + len(r.Digest) + len(r.Result) + len(r.By) + len(r.Task)
 }
 
-// put stores a result, unless a newer one of its key is present: a message may be repeated.
 func (rs *results) put(kept contract.KeyResult) {
 	if known := rs.of[kept.Object]; known != nil {
 		if !kept.At.After(known.At) {
@@ -62,14 +59,12 @@ func (rs *results) drop(r *result) {
 	rs.weight -= r.size()
 }
 
-// fit drops the oldest results until the rest satisfies both bounds.
 func (rs *results) fit(most int) {
 	for r := rs.order.first(); r != nil && (rs.weight > max(most, 0) || rs.order.len() > maxResults); r = rs.order.first() {
 		rs.drop(r)
 	}
 }
 
-// expire drops results that are too old for any run.
 func (rs *results) expire(now time.Time) {
 	for r := rs.order.first(); r != nil && now.Sub(r.At) > resultsFor; r = rs.order.first() {
 		rs.drop(r)
@@ -86,8 +81,7 @@ func (rs *results) keepResults(e Requested) {
 	}
 }
 
-// resultFor returns the last result of a task that held an object which the request holds
-// exclusively, or nil.
+// resultFor returns the last result of a task that held an object which the request holds exclusively.
 func (rs *results) resultFor(r *request) *contract.KeyResult {
 	for _, object := range r.Objects {
 		if known := rs.of[object.Name]; known != nil && !object.Shared {

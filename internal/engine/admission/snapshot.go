@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Snapshot is the whole state, ready for JSON, except a recovery: a restored core recovers
-// again.
+// Snapshot is the whole state except a recovery: a restored core recovers again.
 type Snapshot struct {
 	Seq        int64                       `json:"seq"`
 	Next       int64                       `json:"next"`

@@ -8,8 +8,7 @@ import (
 // blockSize bounds the pointers that an insertion moves: half a block.
 const blockSize = 256
 
-// sorted is an ordered set. It consists of blocks, so the cost of adding and removing hardly
-// depends on its size. An element must not change its order while it is in the set.
+// sorted is an ordered set of blocks: its costs hardly depend on its size. An element must not change its order in the set.
 type sorted[T any] struct {
 	compare func(a, b T) int
 	blocks  [][]T
@@ -20,7 +19,6 @@ func newSorted[T any](compare func(a, b T) int) *sorted[T] { return &sorted[T]{c
 
 func (s *sorted[T]) len() int { return s.n }
 
-// locate returns the first position that is not before x.
 func (s *sorted[T]) locate(x T) (block, at int, found bool) {
 	block, _ = slices.BinarySearchFunc(s.blocks, x, func(b []T, x T) int { return s.compare(b[len(b)-1], x) })
 	if block == len(s.blocks) {
@@ -105,5 +103,4 @@ func (s *sorted[T]) from(x T) iter.Seq[T] {
 	}
 }
 
-// list returns a copy in order, so that the set may change meanwhile.
 func (s *sorted[T]) list() []T { return slices.Concat(s.blocks...) }

@@ -8,7 +8,6 @@ import (
 
 func taskHash(b contract.TaskBudget) uint64 { return contract.DedupeHash(b.JobType, b.DedupeKey) }
 
-// sameTask reports whether the request and the budget are of the same task, or both of none.
 func (r *request) sameTask(b *contract.TaskBudget) bool {
 	if r.Budget == nil || b == nil {
 		return r.Budget == b
@@ -16,7 +15,6 @@ func (r *request) sameTask(b *contract.TaskBudget) bool {
 	return r.Budget.JobType == b.JobType && r.Budget.DedupeKey == b.DedupeKey
 }
 
-// settleTask applies the end of an attempt of a task. The message carries the budget.
 func (c *Core) settleTask(holder contract.AdmissionHolder, e contract.TaskEnding, now time.Time) {
 	hash := taskHash(e.TaskBudget)
 	if !e.Failed {
@@ -42,8 +40,7 @@ func (c *Core) disablesTask(r *request, now time.Time) bool {
 	return true
 }
 
-// stopTask refuses the waiting requests of a held-back task. It stops the holders of the task's
-// grants, and the sender of its failure.
+// stopTask refuses the waiting requests of a held-back task, and stops the holders of its grants.
 func (c *Core) stopTask(hash uint64, sender contract.AdmissionHolder, now time.Time) {
 	held := c.outcomes.Keys[hash].hold(now)
 	if held == nil {
@@ -69,8 +66,7 @@ func (c *Core) stopTask(hash uint64, sender contract.AdmissionHolder, now time.T
 	}
 }
 
-// reportStoppedTasks reports to the sender which of its reported or asserted tasks are held
-// back. A sender that releases everything has ended and gets no report.
+// A sender that releases everything has ended and gets no report.
 func (c *Core) reportStoppedTasks(e Requested, now time.Time) {
 	sender := e.Holder
 	if e.ReleaseAll {

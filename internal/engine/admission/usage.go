@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
-// Usage counts grants and waiting requests. It visits all requests: it is for a query every few
-// seconds, not for an event.
+// Usage visits all requests: it is for a query every few seconds, not for an event.
 func (c *Core) Usage(now time.Time) contract.AdmissionUsage {
 	usage := contract.AdmissionUsage{HeldKeys: map[string]int{}}
 	for h := range c.order.all() {

@@ -8,8 +8,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// defaultShown is the default number of names of a kind, and of requests of each; maxShown
-// bounds it.
 const (
 	defaultShown = 50
 	maxShown     = 500
@@ -50,7 +48,6 @@ func (c *Core) View(filter contract.AdmissionFilter) contract.AdmissionView {
 	return v
 }
 
-// limited yields the first names after the filter's.
 func limited(names iter.Seq[string], filter contract.AdmissionFilter) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		left := filter.Limit
@@ -65,7 +62,6 @@ func limited(names iter.Seq[string], filter contract.AdmissionFilter) iter.Seq[s
 	}
 }
 
-// viewOf adds the grants and waiting requests of one workflow.
 func (c *Core) viewOf(filter contract.AdmissionFilter, v *contract.AdmissionView) {
 	lanes, pools, objects := newSorted(strings.Compare), newSorted(strings.Compare), newSorted(strings.Compare)
 	for _, h := range c.holdersNamed(filter.WorkflowID) {

@@ -9,13 +9,11 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Bounds of the repeated lookups of a run that waits. A success wakes it; a lookup finds a
-// success whose message was lost. Their distance doubles, so a long wait costs little.
+// A lookup finds a success whose message was lost. The distance doubles, so a long wait costs little.
 const (
 	firstPause = time.Minute
 	mostPause  = time.Hour
-	// margin is how long before its next tick a run ends that still waits, so that the
-	// tick finds no open run. Of short intervals it is a tenth.
+	// A run that still waits ends before its next tick, so that the tick finds no open run. Of short intervals it is a tenth.
 	margin = 10 * time.Second
 )
 
@@ -36,8 +34,7 @@ type Wait struct {
 	Looking bool `json:"-"`
 }
 
-// New returns the wait of a run that starts now, was due at due, and is due again after an interval. A zero
-// due, and one that is an interval ago, counts as now.
+// New returns the wait of a run that starts now. A zero due, and one that is an interval ago, counts as now.
 func New(needs map[string]contract.AfterRule, now, due time.Time, interval time.Duration) Wait {
 	if len(needs) == 0 {
 		return Wait{}
@@ -110,8 +107,7 @@ func NotDueUntil(last time.Time, rest time.Duration, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Cycle returns a cycle of job types that wait for each other, from its first name to the
-// same name again; nil: there is none. It depends on the rules alone.
+// Cycle returns a cycle of job types that wait for each other, from its first name to the same name again.
 func Cycle(needs map[string][]string) []string {
 	const visiting, done = 1, 2
 	state, path := map[string]int{}, []string{}

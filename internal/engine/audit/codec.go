@@ -14,7 +14,6 @@ const MaxEncoded = 1 << 20
 // maxDecoded guards against a corrupt input.
 const maxDecoded = 64 << 20
 
-// state is the log as it travels.
 type state struct {
 	Limit   int                   `json:"limit"`
 	MaxAge  time.Duration         `json:"max_age,omitempty"`
@@ -24,9 +23,7 @@ type state struct {
 	Entries []contract.AuditEntry `json:"entries,omitempty"`
 }
 
-// Encode writes the log in at most so many bytes: of texts that do not compress
-// the oldest entries are left out, and count as dropped. The log itself is not
-// changed.
+// Encode writes at most so many bytes: the oldest entries are left out, and count as dropped. The log is not changed.
 func (l *Log) Encode(most int) ([]byte, error) {
 	kept := l.entries
 	for {

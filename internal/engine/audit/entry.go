@@ -17,9 +17,7 @@ const (
 	overhead = 96
 )
 
-// Bounded is the entry with all its fields within their bounds, as it is kept.
-// A sender of entries bounds them first, so that its message is not larger than a
-// message may be.
+// Bounded is the entry with all its fields within their bounds. Senders bound entries, too, for the size of a message.
 func Bounded(e contract.AuditEntry) contract.AuditEntry {
 	for _, field := range []struct {
 		text *string
@@ -47,7 +45,6 @@ func Bounded(e contract.AuditEntry) contract.AuditEntry {
 	return e
 }
 
-// kept is the entry as the log keeps it.
 func kept(e contract.AuditEntry) contract.AuditEntry {
 	e = Bounded(e)
 	e.ID, e.Restorable, e.Superseded = "", false, false

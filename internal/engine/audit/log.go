@@ -14,17 +14,14 @@ const (
 	MaxEntries = 20_000
 	// MaxBytes bounds the size of all entries: 4,000 entries of usual size are a quarter of it.
 	MaxBytes = 4 << 20
-	// MaxFormers bounds the former settings among them: they hardly compress further, and half of
-	// the encoded log is left for texts. The oldest former settings are dropped first; their
-	// entries stay.
+	// MaxFormers is small: former settings hardly compress, and half of the encoded log is left for texts. The oldest ones are
+	// dropped first; their entries stay.
 	MaxFormers = 512 << 10
-	// remembered is how many ids are known as taken. A repeat comes within
-	// seconds, or after a restart; this is hours of a busy cluster.
+	// A repeat comes within seconds, or after a restart; this is hours of a busy cluster.
 	remembered = 4096
 )
 
-// Log is the bounded log. Create it with [New] or [Decode]; it is not safe for
-// concurrent use.
+// Log is the bounded log, from [New] or [Decode]. It is not safe for concurrent use.
 type Log struct {
 	limit   int
 	maxAge  time.Duration // 0: without end
@@ -52,8 +49,7 @@ func withinLimits(limit int) int {
 	return min(limit, MaxEntries)
 }
 
-// SetLimit changes how many entries are kept; 0 changes nothing. Fewer drop the
-// oldest at once.
+// SetLimit changes how many entries are kept; 0 changes nothing.
 func (l *Log) SetLimit(limit int) {
 	if limit > 0 {
 		l.limit = withinLimits(limit)
@@ -61,16 +57,15 @@ func (l *Log) SetLimit(limit int) {
 	}
 }
 
-// SetMaxAge changes how long an entry is kept: it goes with the first one that is
-// recorded after that. 0 changes nothing, less than 0 means without end.
+// SetMaxAge changes how long entries are kept, with effect at the next record. 0 changes nothing, less than 0 means
+// without end.
 func (l *Log) SetMaxAge(age time.Duration) {
 	if age != 0 {
 		l.maxAge = max(age, 0)
 	}
 }
 
-// Record takes entries in their order and returns how many were new. One whose
-// ID was taken already is left out; one without an ID always counts.
+// Record takes entries in order and returns how many were new. An entry without an ID always counts.
 func (l *Log) Record(now time.Time, entries ...contract.AuditEntry) int {
 	taken := 0
 	for _, entry := range entries {
@@ -113,7 +108,6 @@ func (l *Log) isNew(id string) bool {
 	return true
 }
 
-// trim drops the oldest entries until the rest is within the bounds.
 func (l *Log) trim() {
 	for i := 0; l.formers > MaxFormers; i++ {
 		size := len(l.entries[i].Former)
@@ -129,7 +123,6 @@ func (l *Log) weigh(entry contract.AuditEntry) {
 	l.formers += len(entry.Former)
 }
 
-// drop drops the oldest entries as long as they are too many or too old.
 func (l *Log) drop(superfluous func(oldest contract.AuditEntry) bool) {
 	for len(l.entries) > 0 && superfluous(l.entries[0]) {
 		l.bytes -= weight(l.entries[0])

@@ -13,7 +13,6 @@ const (
 	MaxPageBytes   = 256 << 10
 )
 
-// match reports whether the filter keeps the entry.
 func match(f contract.AuditFilter, e contract.AuditEntry) bool {
 	return (f.After == 0 || e.Seq > f.After) && (f.Before == 0 || e.Seq < f.Before) &&
 		(f.Since.IsZero() || !e.At.Before(f.Since)) && (f.Until.IsZero() || !e.At.After(f.Until)) &&
@@ -51,7 +50,6 @@ func (l *Log) Page(filter contract.AuditFilter) contract.AuditPage {
 	return page
 }
 
-// change is what an entry changed: a property of an object.
 type change struct{ object, subject string }
 
 // subjectOf names the property that an operator's action changes; empty: none that can change again.

@@ -13,11 +13,10 @@ const (
 	// Window is the number of jobs of the backlog that are open at once.
 	Window = 20_000
 	// KeyedInGroup is the number of proposals with keys that a group has itself. Each takes 1.7 KB of the control plane's memory.
-	KeyedInGroup = 10_000
-	// leastShare is the room of a queue in the window, however many queues there are.
-	leastShare = 2
-	// keyedWindow is the window of jobs with keys. It has room for keyedShare jobs of each queue, and for keyedAhead jobs
-	// for each that runs. Each of its jobs takes eight bytes of a state, which its history has twice.
+	KeyedInGroup = 2_000
+	leastShare   = 2
+	// keyedWindow has room for keyedShare jobs of each queue, and for keyedAhead jobs for each that runs. Each job
+	// takes eight bytes of a state, which its history has twice.
 	keyedWindow = 3 * contract.MaxChunk
 	keyedShare  = 40
 	keyedAhead  = 4
@@ -39,7 +38,6 @@ type Job struct {
 	contract.ProposalRef
 }
 
-// page is a page with proposals.
 type page struct {
 	Name string `json:"p"`
 	// First is the number of its first job, counted from 1; Count is the number of its jobs.
@@ -52,23 +50,17 @@ type page struct {
 // Backlog is the backlog of one group. Create it with [New] or [Restore].
 type Backlog struct {
 	window int
-	// base is added to each number: jobs that are not in pages come first.
 	base   int
 	last   int
 	pages  []page
 	queues []*queue
 	byKey  map[string]*queue
-	// ready are the queues with waiting jobs and room in the window: those without and with keys.
-	ready [2]ranked.Heap[*queue]
-	// keyed counts the waiting jobs with keys, openKeyed those in the window, low the queues of them that have used half
-	// of their share.
+	ready  [2]ranked.Heap[*queue]
+	// low are the queues that have used half of their share.
 	keyed, openKeyed, low int
-	// waiting are the jobs outside of the window, open those in it; active are the queues with
-	// either.
 	waiting, open, active int
-	// ahead is the room for the jobs that run, windows and shares are those of jobs without and with keys.
-	ahead           int
-	windows, shares [2]int
+	ahead                 int
+	windows, shares       [2]int
 }
 
 // New returns an empty backlog with that window.

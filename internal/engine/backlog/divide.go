@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxTable bounds the descriptions of the pages of a submission, as JSON: the input of a group has at most 2 MiB.
+// The input of a group has at most 2 MiB.
 const maxTable = 512 << 10
 
 // Plain reports whether class and estimate of a proposal are enough for its group.
@@ -44,8 +44,7 @@ func classOf(p *jobtype.Proposal) contract.JobClass {
 	return contract.JobClass{Priority: p.Priority, Node: p.Node, Labels: p.Labels, Keyed: p.DedupeKey != ""}
 }
 
-// Share is the part of a submission that its group has from the beginning: as many proposals as a detection gives to
-// the group first, and all that cannot lie in pages.
+// Share is the part of a submission that its group has from the beginning, as after a detection.
 type Share struct{ jobs, bytes int }
 
 // Add adds a proposal, unless it lies in a page.
@@ -61,7 +60,6 @@ func (s *Share) Add(spec contract.JobTypeSpec, p jobtype.Proposal, size int) boo
 // Full reports whether the share exceeds the input of a group.
 func (s *Share) Full() bool { return s.bytes > contract.MaxSubmissionBytes }
 
-// submittable reports whether a submission may have a proposal of a job type in a page.
 func submittable(spec contract.JobTypeSpec, p jobtype.Proposal) bool {
 	perKey := spec.RetryBudget != nil && spec.RetryBudget.PerKey != nil
 	return spec.Batch == nil && spec.DAG == nil && !(perKey && p.DedupeKey != "") && Plain(p)
@@ -76,8 +74,8 @@ type Divided struct {
 	Duplicates int
 }
 
-// Divide divides a submission. One of up to 1 MiB has no pages. The proposals of pages are in the order of their classes: the
-// descriptions of all pages travel in the input of the group.
+// Divide divides a submission above 1 MiB. Proposals are ordered by class: the descriptions of all pages travel in
+// the input of the group.
 func Divide(spec contract.JobTypeSpec, list []jobtype.Proposal) (Divided, error) {
 	sizes, total := make([]int, len(list)), 0
 	for i := range list {
@@ -110,7 +108,6 @@ func Divide(spec contract.JobTypeSpec, list []jobtype.Proposal) (Divided, error)
 	return d, d.check(share)
 }
 
-// paginate puts the chosen proposals into pages.
 func (d *Divided) paginate(list []jobtype.Proposal, sizes, chosen []int) {
 	keys := make(map[int]string, len(chosen))
 	for _, i := range chosen {
@@ -130,7 +127,6 @@ func (d *Divided) paginate(list []jobtype.Proposal, sizes, chosen []int) {
 	}
 }
 
-// check refuses too many pages, classes or bytes.
 func (d *Divided) check(share Share) error {
 	classes := map[string]bool{}
 	for _, page := range d.Pages {

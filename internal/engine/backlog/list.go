@@ -16,7 +16,6 @@ func (b *Backlog) Has(number int) bool {
 	return q != nil
 }
 
-// find returns the queue of a waiting number and its run. The queue is nil if the number does not wait.
 func (b *Backlog) find(relative int) (*queue, int) {
 	for _, q := range b.queues {
 		at, found := slices.BinarySearchFunc(q.runs, relative, func(r run, n int) int {
@@ -35,8 +34,7 @@ func (b *Backlog) find(relative int) (*queue, int) {
 	return nil, 0
 }
 
-// List returns waiting jobs: the one with that number, or, if it is 0, at most limit of all from
-// offset on, queue by queue. total counts all.
+// List returns the waiting job with that number, or, if it is 0, at most limit of all from offset on. total counts all.
 func (b *Backlog) List(number, offset, limit int) (list []Job, total int) {
 	if number > 0 {
 		q, _ := b.find(number - b.base)
@@ -87,7 +85,6 @@ func (b *Backlog) job(relative int, q *queue) Job {
 // Numbers lists the numbers of the waiting jobs in ranges, by number.
 func (b *Backlog) Numbers() []Range { return b.numbers(false) }
 
-// numbers lists those of all jobs, or of the jobs with keys only.
 func (b *Backlog) numbers(keyed bool) []Range {
 	var runs []run
 	for _, q := range b.queues {

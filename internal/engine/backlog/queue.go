@@ -6,21 +6,18 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// queue has the numbers of the jobs of one class, in their order.
 type queue struct {
 	index   int
 	class   contract.JobClass
 	runs    []run
 	waiting int
 	open    int
-	// active is 1 if it has jobs, waiting or open.
-	active int
+	active  int
 	// low is 1 if its jobs have keys, and at most half of its share is open.
 	low int
 	at  int
 }
 
-// run is a number, and how many follow it.
 type run struct{ first, count int }
 
 func (q *queue) kind() int {

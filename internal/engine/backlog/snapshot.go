@@ -26,8 +26,7 @@ type savedQueue struct {
 
 var errDamaged = errors.New("the state of the backlog is damaged")
 
-// Save returns the state as if those jobs of the window were waiting again. The backlog does not
-// change.
+// Save returns the state as if those jobs of the window were waiting again.
 func (b *Backlog) Save(back []Job) *Saved {
 	if b.last == 0 {
 		return nil

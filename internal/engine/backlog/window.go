@@ -8,7 +8,6 @@ func (b *Backlog) Running(n int) {
 	}
 }
 
-// setShares works out the windows and the shares of queues.
 func (b *Backlog) setShares() {
 	windows, before := [2]int{b.window, min(b.window, max(keyedWindow, keyedShare*b.active, b.ahead))}, b.shares
 	b.windows = windows
@@ -22,7 +21,6 @@ func (b *Backlog) setShares() {
 	}
 }
 
-// recount updates the place of a changed queue, and the shares of all queues if their number changed.
 func (b *Backlog) recount(q *queue) {
 	b.place(q)
 	active := 0
@@ -35,7 +33,6 @@ func (b *Backlog) recount(q *queue) {
 	}
 }
 
-// room is the part of the window that is free for jobs without or with keys.
 func (b *Backlog) room(kind int) int {
 	if kind == 0 {
 		return b.window - b.open
@@ -43,7 +40,6 @@ func (b *Backlog) room(kind int) int {
 	return min(b.window-b.open, b.windows[1]-b.openKeyed)
 }
 
-// place puts a queue among the ready ones, or takes it out.
 func (b *Backlog) place(q *queue) {
 	heap := &b.ready[q.kind()]
 	share := b.shares[q.kind()]
@@ -62,7 +58,6 @@ func (b *Backlog) place(q *queue) {
 	b.low += q.low
 }
 
-// wait counts jobs that come to wait, or no longer do.
 func (b *Backlog) wait(q *queue, count int) {
 	b.waiting += count
 	if q.class.Keyed {
@@ -70,14 +65,12 @@ func (b *Backlog) wait(q *queue, count int) {
 	}
 }
 
-// opened counts jobs that come into the window, or leave it.
 func (b *Backlog) opened(q *queue, count int) {
 	b.open += count
 	b.openKeyed += q.kind() * count
 }
 
-// Due reports whether jobs with keys may enter the window, and enough of them for one request: most, all that are
-// left, or half of the share of a queue.
+// Due reports whether enough jobs with keys for one request may enter the window.
 func (b *Backlog) Due(most int) bool {
 	room := b.room(1)
 	return len(b.ready[1]) > 0 && room > 0 && (b.low > 0 || room >= min(most, b.keyed))

@@ -1,3 +1,2 @@
-// Package batch renders the template of `batch: {by: …}`, the common key of the proposals of
-// one batch.
+// Package batch renders the template of `batch: {by: …}`, the common key of the proposals of one batch.
 package batch

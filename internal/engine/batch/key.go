@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// fields are the top-level names in the template.
 var fields = []string{"Params", "DedupeKey", "Summary", "Detail", "Priority", "Labels", "Node", "Resources", "Exclusive", "Shared"} //nolint:gochecknoglobals // constant table
 
 // Template is a parsed `by`. It is safe for concurrent use.
@@ -27,9 +26,7 @@ func Parse(text string) (*Template, error) {
 	return &Template{parsed: parsed}, nil
 }
 
-// Key is the batch that a proposal belongs to; empty: to none, as for one that
-// carries a DAG. params are those of the job type. A text of any length is a key;
-// see [jobtype.KeyOf].
+// Key is the batch of a proposal; empty: none, as for one with a DAG. A text of any length is a key; see [jobtype.KeyOf].
 func (t *Template) Key(params json.RawMessage, p jobtype.Proposal) (string, error) {
 	if p.DAG != "" {
 		return "", nil
@@ -56,7 +53,7 @@ func Keys(by string, params json.RawMessage, proposals []jobtype.Proposal) ([]st
 	return keys, nil
 }
 
-// view is a proposal as the data of a template. Params are decoded at the first use.
+// Params are decoded at the first use.
 type view struct {
 	params   json.RawMessage
 	proposal jobtype.Proposal

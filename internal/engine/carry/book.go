@@ -8,8 +8,7 @@ import (
 
 // Bounds of the checkpoints that travel from group to group.
 const (
-	// Max is how many there are at most, MaxBytes how large they and their keys are
-	// together: the run record they travel in has 64 KiB.
+	// The run record that carries the checkpoints has 64 KiB.
 	Max      = 50
 	MaxBytes = 32 << 10
 	// MaxAge is the longest wait of a checkpoint for its job: after a month it describes an old state of the object.
@@ -30,8 +29,7 @@ type Checkpoint struct {
 
 func (c Checkpoint) size() int { return len(c.Key) + len(c.Checkpoint) }
 
-// Dropped counts the checkpoints that could not be carried over, and lists the first keys;
-// jobs without a key are only counted.
+// Dropped counts the checkpoints that were not carried over, and lists the first keys.
 type Dropped struct {
 	Count int      `json:"count,omitempty"`
 	Keys  []string `json:"keys,omitempty"`
@@ -83,8 +81,7 @@ func (b *Book) Remove(key string) {
 	}
 }
 
-// Put adds a checkpoint and drops the oldest ones that are over a bound. One without a key
-// is dropped: no later group could find it.
+// Put drops the oldest checkpoints over a bound. One without a key is dropped: no later group could find it.
 func (b *Book) Put(one Checkpoint) {
 	if one.Key == "" {
 		b.Dropped.add("")

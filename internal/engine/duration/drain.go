@@ -17,11 +17,9 @@ type Running struct {
 	Limit time.Duration
 }
 
-// Drain estimates when a worker is free if it is drained now. A drain interrupts nothing, so
-// the worker is free when its last attempt has ended.
+// Drain estimates when a worker is free if it is drained now: at the end of its last attempt.
 type Drain struct {
-	// FreeAt is when all those have ended whose end can be estimated; zero: none can,
-	// or nothing runs.
+	// End of the attempts with an estimate; zero: there is none.
 	FreeAt time.Time `json:"free_at,omitzero"`
 	// Unknown counts the others: they may run for longer than that.
 	Unknown int `json:"unknown"`
@@ -43,8 +41,7 @@ type DrainJob struct {
 	Latest time.Time `json:"latest,omitzero"`
 }
 
-// DrainOf estimates when all running attempts have ended; omitted counts further attempts that
-// are not in the list.
+// DrainOf estimates the end of all running attempts. omitted counts attempts outside the list.
 func DrainOf(now time.Time, running []Running, omitted int) Drain {
 	drain := Drain{Unknown: omitted, Jobs: make([]DrainJob, 0, len(running))}
 	limited := omitted == 0

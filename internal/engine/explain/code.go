@@ -53,7 +53,7 @@ func Codes() []contract.Code {
 		contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
 		contract.CodeNoReceiver, contract.CodeReceiverFailing, contract.CodeClaimHeld, contract.CodePoolFull,
 		contract.CodeConcurrency, contract.CodeItemsInFlight, contract.CodeGlobalLimit, contract.CodeBacklog,
-		contract.CodeWorkerLimit, contract.CodeSlots, contract.CodeBackoff, contract.CodeDeferred, contract.CodeGuard,
+		contract.CodeWorkerLimit, contract.CodeLosesWorkers, contract.CodeSlots, contract.CodeBackoff, contract.CodeDeferred, contract.CodeGuard,
 		contract.CodeNotBefore, contract.CodeSleeping, contract.CodeUpstream, contract.CodeItemFailed, contract.CodeDeduped,
 		contract.CodeMarkedDone, contract.CodeOutcome, contract.CodeResources, contract.CodeClaims, contract.CodeDetecting,
 		contract.CodeStarting, contract.CodeNotDue, contract.CodeIdle,

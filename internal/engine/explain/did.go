@@ -1,28 +1,88 @@
 package explain
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
 )
 
-// did has the words of actions and of their verbs, each behind its code. A verb without words gets an ending.
-const did = " jobtype.set=changed settings; policy.set=changed a limit; dag.set-concurrency=changed a limit; calendar.set=changed windows;" +
-	" apply.update=applied settings; apply.drift=applied over a change by hand; apply.restore=put settings back;" +
-	" run.ignore_window=let run outside its window; dag.rerun=ran again; run=started; backfill=ran past instants; submit=submitted jobs;" +
-	" cancel=canceled; cancel-task=canceled; expire=gave up; retry=retried; skip=skipped; add-tasks=added tasks;" +
-	" cleanup=removed dead workers; take-over=took over; forgive=forgave; mark-done=marked as done; reset=reset; refused=was refused;"
-
 // Did is the action of an audit entry in words. The object of the entry follows them.
 func Did(e contract.AuditEntry) string {
-	if e.Kind == contract.AuditScheduler {
+	switch {
+	case e.Kind == contract.AuditScheduler:
 		return e.Action
+	case e.Action == contract.AuditRefused:
+		return "was refused"
 	}
-	_, verb, _ := strings.Cut(e.Action, ".")
-	if words := cmp.Or(wordsOf(did, e.Action), wordsOf(did, verb)); words != "" {
-		return words
+	object, verb, _ := strings.Cut(e.Action, ".")
+	if contract.AuditVerb(verb) == contract.VerbSet {
+		return didSet(object)
 	}
+	return DidRequest(verb)
+}
+
+// DidRequest is the message of an operator to a run in words. The item follows them.
+func DidRequest(verb string) string {
+	switch contract.AuditVerb(verb) {
+	case contract.VerbSet:
+		return didSet("")
+	case contract.VerbSetConcurrency:
+		return "changed a limit"
+	case contract.VerbUpdate:
+		return "applied settings"
+	case contract.VerbDrift:
+		return "applied over a change by hand"
+	case contract.VerbRestore:
+		return "put settings back"
+	case contract.VerbIgnoreWindow:
+		return "let run outside its window"
+	case contract.VerbRerun:
+		return "ran again"
+	case contract.VerbRun:
+		return "started"
+	case contract.VerbBackfill:
+		return "ran past instants"
+	case contract.VerbSubmit:
+		return "submitted jobs"
+	case contract.VerbCancel, contract.VerbCancelTask, contract.UpdateCancelItem:
+		return "canceled"
+	case contract.VerbExpire:
+		return "gave up"
+	case contract.VerbRetry:
+		return "retried"
+	case contract.VerbSkip:
+		return "skipped"
+	case contract.VerbAddTasks:
+		return "added tasks"
+	case contract.VerbCleanup:
+		return "removed dead workers"
+	case contract.VerbTakeOver:
+		return "took over"
+	case contract.VerbForgive:
+		return "forgave"
+	case contract.VerbMarkDone:
+		return "marked as done"
+	case contract.VerbReset:
+		return "reset"
+	case contract.VerbApprove, contract.VerbConfigure, contract.VerbCordon, contract.VerbCreate, contract.VerbDelete, contract.VerbDrain,
+		contract.VerbEnd, contract.VerbPause, contract.VerbReEnable, contract.VerbReject, contract.VerbRelease, contract.VerbRemove,
+		contract.VerbResize, contract.VerbResume, contract.VerbRevoke, contract.VerbRotate, contract.VerbTerminate, contract.VerbUncordon:
+	}
+	return past(verb)
+}
+
+func didSet(object string) string {
+	switch object {
+	case "policy":
+		return "changed a limit"
+	case "calendar":
+		return "changed windows"
+	}
+	return "changed settings"
+}
+
+// past is the past tense of a regular verb.
+func past(verb string) string {
 	if strings.HasSuffix(verb, "e") {
 		return verb + "d"
 	}

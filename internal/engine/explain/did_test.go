@@ -24,6 +24,12 @@ func TestAnActionIsToldInWords(t *testing.T) {
 		assert.Equal(t, want, explain.Did(contract.AuditEntry{Action: action}), action)
 	}
 	assert.Equal(t, "refused", explain.Did(contract.AuditEntry{Action: "refused", Kind: contract.AuditScheduler}))
+	for message, want := range map[string]string{
+		contract.UpdateCancelItem: "canceled", contract.SignalCancelRun: "canceled", contract.UpdateApprove: "approved", contract.UpdateReject: "rejected",
+		contract.UpdateSkipTask: "skipped", contract.UpdateRetryTasks: "retried", contract.UpdateRerunTask: "ran again",
+	} {
+		assert.Equal(t, want, explain.DidRequest(message), message)
+	}
 }
 
 func TestAnInstantWithoutARunIsToldInWords(t *testing.T) {

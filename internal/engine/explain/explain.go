@@ -243,7 +243,7 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 
 // OwnPace reports a wait that the run's own work ends, so nothing delays the run.
 func OwnPace(code contract.Code) bool {
-	return code == contract.CodeGlobalLimit || code == contract.CodeBacklog || code == contract.CodeWorkerLimit || code == contract.CodeSlots
+	return code == contract.CodeGlobalLimit || code == contract.CodeBacklog || code == contract.CodeWorkerLimit || code == contract.CodeLosesWorkers || code == contract.CodeSlots
 }
 
 // missedWorker explains why a run for every worker does not reach one of them.

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -26,20 +25,27 @@ func TextOpenApproval(jobType, task string, deadline time.Time) string {
 	return text
 }
 
-// dropped has the words of codes of instants, in the form of [did].
-const dropped = " PAUSED=paused; OVERLAP_SKIPPED=overlaps the run before; CAUGHT_UP=one late run stands for it;" +
-	" CATCHUP_MISSED=the server was away; RETENTION=no longer kept; NOT_DUE_UNTIL=has succeeded recently;" +
-	" WINDOW_CLOSED_UNTIL=its window is closed; LANE_BUSY=its lane is taken; RETRY_BUDGET=too much of it failed;"
-
 // TextTick is why an instant has no run, or a late one; empty if its run or a condition says it.
-func TextTick(code contract.Code) string { return wordsOf(dropped, string(code)) }
-
-// wordsOf returns the words behind a code in a table; "" without one.
-func wordsOf(table, code string) string {
-	_, words, known := strings.Cut(table, " "+code+"=")
-	if !known || code == "" {
-		return ""
+func TextTick(code contract.Code) string {
+	switch code { //nolint:exhaustive // the others are not about instants
+	case contract.CodePaused:
+		return "paused"
+	case contract.CodeOverlap:
+		return "overlaps the run before"
+	case contract.CodeCaughtUp:
+		return "one late run stands for it"
+	case contract.CodeServerAway:
+		return "the server was away"
+	case contract.CodeForgotten:
+		return "no longer kept"
+	case contract.CodeNotDue:
+		return "has succeeded recently"
+	case contract.CodeWindowClosed:
+		return "its window is closed"
+	case contract.CodeLaneBusy:
+		return "its lane is taken"
+	case contract.CodeRetryBudget:
+		return "too much of it failed"
 	}
-	words, _, _ = strings.Cut(words, ";")
-	return words
+	return ""
 }

@@ -63,5 +63,5 @@ func reasonOfHold(hold contract.AdmissionHold) Reason {
 	if r.Code == contract.CodeMarkedDone {
 		return r.with(act(action.New(action.ForgiveKey, args)))
 	}
-	return r.with(Remedy{Wait: true, Hint: "repair what fails", Actions: []action.Action{action.New(action.ReEnableJobType, args)}})
+	return r.with(Remedy{Wait: true, Hint: "repair the cause", Actions: []action.Action{action.New(action.ReEnableJobType, args)}})
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,9 +58,22 @@ func TextLost(item, worker, message string) string {
 	return item + " was lost with worker " + worker + ": " + message
 }
 
-// TextLostTooOften appends the number of losses to a message.
-func TextLostTooOften(message string, losses, limit int) string {
-	return fmt.Sprintf("%s (lost %d times, worker_loss_limit is %d)", message, losses, limit)
+// TextLosesWorkers is the error of an item that was lost with these workers within a time.
+func TextLosesWorkers(workers []string, within time.Duration, limit int, message string) string {
+	return fmt.Sprintf("%s: %s within %s (worker_loss_limit is %d): %s", contract.CodeLosesWorkers, lostWith(workers), Setting(within), limit, message)
+}
+
+// TextApart is the wait of an item for a worker without another item that was lost as often.
+func TextApart(workers []string) string {
+	return lostWith(workers) + ": it waits for a worker without another such job, because one of them may kill workers"
+}
+
+func lostWith(workers []string) string {
+	named := make([]string, len(workers))
+	for i, worker := range workers {
+		named[i] = cmp.Or(worker, "a worker "+TextSharedWorker)
+	}
+	return "lost with " + NameSome(named)
 }
 
 // TextIDTaken appends the wait for the id to a refusal.

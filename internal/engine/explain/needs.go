@@ -25,17 +25,16 @@ type Need struct {
 	Reason
 }
 
-// NeedsPerson lists the states that wait for a person: the gravest code first, then the nearest
+// NeedsPerson lists the states that wait for a person: the most urgent code first, then the nearest
 // deadline, then the longest wait.
 func NeedsPerson(things []Thing) []Need {
-	needs := []Need{}
-	rank := map[contract.Code]int{}
-	for i, code := range Codes() {
+	needs, rank := []Need{}, map[contract.Code]int{}
+	for i, code := range forPerson() {
 		rank[code] = i
 	}
 	for _, thing := range things {
 		for _, reason := range Why(thing.Facts) {
-			if forPerson(reason.Code) && ofWorker(reason.Code) == (thing.Facts.Worker != nil) {
+			if _, lasts := rank[reason.Code]; lasts && ofWorker(reason.Code) == (thing.Facts.Worker != nil) {
 				needs = append(needs, Need{thing.Kind, thing.Name, thing.JobType, thing.DAG, reason})
 			}
 		}
@@ -84,13 +83,13 @@ func ofWorker(code contract.Code) bool {
 	return slices.Contains([]contract.Code{contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull}, code)
 }
 
-// forPerson reports whether a code stays until a person acts. A disabled job type is disabled on
-// purpose.
-func forPerson(code contract.Code) bool {
-	return slices.Contains([]contract.Code{
-		contract.CodeControlPlaneDown, contract.CodeWorkflowStuck, contract.CodePaused, contract.CodeRetryBudget, contract.CodeParked, contract.CodeApproval, contract.CodeNoWorker, contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
-		contract.CodeNoReceiver, contract.CodeReceiverFailing,
-	}, code)
+// forPerson has the codes that stay until a person acts, the most urgent first: open questions before faults, and last
+// what a person has stopped. A disabled job type is disabled on purpose.
+func forPerson() []contract.Code {
+	return []contract.Code{
+		contract.CodeControlPlaneDown, contract.CodeWorkflowStuck, contract.CodeApproval, contract.CodeParked, contract.CodeNoWorker, contract.CodeRetryBudget, contract.CodeUnreachable, contract.CodeCannotStart,
+		contract.CodeNotInstalled, contract.CodeDiskFull, contract.CodeNoReceiver, contract.CodeReceiverFailing, contract.CodePaused, contract.CodeCordoned,
+	}
 }
 
 // NeedsStanding sums up whether a person is needed.
@@ -113,5 +112,5 @@ func NeedsStandingOf(total int, unknown bool) NeedsStanding {
 	case unknown:
 		return NeedsStanding{"Not everything is known", RoleUnknown}
 	}
-	return NeedsStanding{"Nobody is needed", RoleDone}
+	return NeedsStanding{"No one is needed", RoleDone}
 }

@@ -24,8 +24,8 @@ func TestNeedsOfAPerson(t *testing.T) {
 		listed = append(listed, need.Code)
 	}
 	assert.Equal(t, []contract.Code{
-		contract.CodeControlPlaneDown, contract.CodeWorkflowStuck, contract.CodePaused, contract.CodeRetryBudget, contract.CodeParked, contract.CodeApproval, contract.CodeNoWorker, contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
-		contract.CodeNoReceiver, contract.CodeReceiverFailing,
+		contract.CodeControlPlaneDown, contract.CodeWorkflowStuck, contract.CodeApproval, contract.CodeParked, contract.CodeNoWorker, contract.CodeRetryBudget, contract.CodeUnreachable, contract.CodeCannotStart,
+		contract.CodeNotInstalled, contract.CodeDiskFull, contract.CodeNoReceiver, contract.CodeReceiverFailing, contract.CodePaused, contract.CodeCordoned,
 	}, listed)
 	soon, late, never := task("a", contract.CodeApproval, "a"), task("b", contract.CodeApproval, "b"), task("c", contract.CodeApproval, "c")
 	soon.Item.Waits[0].Until, never.Item.Waits[0].Until = now, now.AddDate(0, 0, 1)
@@ -61,7 +61,7 @@ func TestNeedsAreListedOnce(t *testing.T) {
 
 func TestNobodyIsNeededOnlyIfAllIsKnown(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, NeedsStanding{State: "Nobody is needed", Role: "done"}, NeedsStandingOf(0, false))
+	assert.Equal(t, NeedsStanding{State: "No one is needed", Role: "done"}, NeedsStandingOf(0, false))
 	assert.Equal(t, NeedsStanding{State: "Not everything is known", Role: "unknown"}, NeedsStandingOf(0, true))
 	assert.Equal(t, NeedsStanding{State: "1 needs you", Role: "person"}, NeedsStandingOf(1, true))
 	assert.Equal(t, NeedsStanding{State: "20 need you", Role: "person"}, NeedsStandingOf(20, false))

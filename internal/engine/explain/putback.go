@@ -184,7 +184,7 @@ func lasting(action string) string {
 	case "jobtype.run", "jobtype.backfill", "jobs.submit", "dag.run", "dag.retry":
 		return "cancel the run instead"
 	case "run.cancel", "run.terminate", "job.cancel", "job.expire", "dag.cancel", "key.revoke", "sessions.end":
-		return "what ended has ended"
+		return "an end is final"
 	case "dag.cancel-task", "dag.skip":
 		return "retry the task instead"
 	case "key.create", "key.rotate":
@@ -194,5 +194,5 @@ func lasting(action string) string {
 	case "calendar.set":
 		return "apply the former windows"
 	}
-	return "what follows has begun"
+	return "its effects have begun"
 }

@@ -36,9 +36,9 @@ func TestEachEntryIsRevertedToTheStateBefore(t *testing.T) {
 		{"run.pause", "group/a", "", "roundsman resume group/a"},
 		{"dag.resume", "dag/a/b", "", "roundsman pause dag/a/b"},
 		{"key.create", "key/a", "", "revoke the key instead"},
-		{"sessions.end", "sessions/ann", "", "what ended has ended"},
-		{"run.cancel", "group/a", "", "what ended has ended"},
-		{"dag.approve", "dag/a/b", "", "what follows has begun"},
+		{"sessions.end", "sessions/ann", "", "an end is final"},
+		{"run.cancel", "group/a", "", "an end is final"},
+		{"dag.approve", "dag/a/b", "", "its effects have begun"},
 		{"hold.mark-done", "jobtype/scrub/key /srv/key a", "", "roundsman resume scrub:'/srv/key a'"},
 		{"jobtype.pause", "jobtype/scrub", "", "roundsman resume scrub"},
 	} {

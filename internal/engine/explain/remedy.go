@@ -117,7 +117,7 @@ func actor(code contract.Code) string {
 	case contract.CodeDetecting, contract.CodeClaims, contract.CodeResources, contract.CodeStarting, contract.CodeRecovering, contract.CodeFleetRecovering:
 		return "nobody: it takes a moment"
 	case contract.CodeUpstream:
-		return "whoever can end the cause of the task that it needs"
+		return "the person who can repair the task that it needs"
 	case contract.CodeBacklog:
 		return "nobody: the jobs before it end first"
 	case contract.CodeItemsInFlight:
@@ -159,7 +159,7 @@ func remedy(code contract.Code, object string) Remedy {
 		return Remedy{Hint: "write `notify.receivers." + object + "` into the configuration of the control plane", Actions: []action.Action{action.New(action.StartServer, nil)}}
 	case contract.CodeReceiverFailing:
 		return Remedy{Hint: "repair it: the next try delivers", Actions: []action.Action{about(action.TestReceiver, "name", object)}}
-	case contract.CodeParked, contract.CodeApproval, contract.CodeUpstream, contract.CodeItemsInFlight, contract.CodeItemFailed, contract.CodeConcurrency, contract.CodeGlobalLimit, contract.CodeBacklog, contract.CodeWorkerLimit, contract.CodeSleeping, contract.CodeNotBefore, contract.CodeDeferred, contract.CodeGuard:
+	case contract.CodeParked, contract.CodeApproval, contract.CodeUpstream, contract.CodeItemsInFlight, contract.CodeItemFailed, contract.CodeConcurrency, contract.CodeGlobalLimit, contract.CodeBacklog, contract.CodeWorkerLimit, contract.CodeLosesWorkers, contract.CodeSleeping, contract.CodeNotBefore, contract.CodeDeferred, contract.CodeGuard:
 		return Remedy{} // The run and the item are part of it: see remedyIn.
 	}
 	return passing(code, object)
@@ -265,7 +265,7 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 		return found, true
 	case contract.CodeItemFailed:
 		return act(lookAt(run.ID, first), about(action.RetryRun, "run", run.ID)), true
-	case contract.CodeSleeping, contract.CodeNotBefore, contract.CodeDeferred, contract.CodeGuard:
+	case contract.CodeSleeping, contract.CodeNotBefore, contract.CodeDeferred, contract.CodeGuard, contract.CodeLosesWorkers:
 		return or(on(action.CancelItem, item.ID)), true
 	case contract.CodeBackoff:
 		if run.DAG != "" {

@@ -31,6 +31,9 @@ func (k Kept) String() string {
 	case contract.KeptNoProposal:
 		return "its run kept no proposal: `roundsman start " + k.JobType + "` detects again"
 	case contract.KeptOverLimit:
+		if k.Key == "" { // A second retry cannot know which jobs without a key the first one did.
+			return "one run does not take so many: retry it by its number; without a dedupe key, a retry of all begins with the same jobs again"
+		}
 		return "one run does not take so many: retry again when the new run has ended"
 	}
 	return string(k.Why)

@@ -33,7 +33,7 @@ const (
 	TextYielded  = "a place: the holders of all places wait themselves"
 	TextAdmitted = "a place; it has its resources"
 	// TextNotApproved ends an approval.
-	TextNotApproved = "nobody approved it in time"
+	TextNotApproved = "not approved in time"
 	// TextByOperator is the reason of a cancellation without a reason. TextExpiredBy is the reason of such an expiry.
 	TextByOperator = "canceled by an operator"
 	TextExpiredBy  = "expired by an operator"
@@ -63,7 +63,7 @@ func TextDeadline(after time.Duration) string {
 
 // TextApproval is the error of a task without an approval in time.
 func TextApproval(timeout time.Duration) string {
-	return "nobody approved it within " + Setting(timeout)
+	return "not approved within " + Setting(timeout)
 }
 
 // TextObject is the error of a task with a name of an object that is none.
@@ -115,7 +115,7 @@ func TextOfTask(id string, more int, wait string) string {
 
 // TextParked is the wait of a run that is held.
 func TextParked(failed, blocked int) string {
-	return fmt.Sprintf("tasks that failed: %d, blocked by them: %d; the run ends then unless somebody acts", failed, blocked)
+	return fmt.Sprintf("tasks that failed: %d, blocked by them: %d; the run ends then unless a person acts", failed, blocked)
 }
 
 // TextPrompt is the short wait for an approval.
@@ -159,7 +159,7 @@ func TextRunFull(limit int) string {
 
 // TextYields is the wait of a task that has given its resources back.
 func TextYields(limit int) string {
-	return TextRunFull(limit) + " by what waits itself, perhaps for its resources: it requests them again when a place is not"
+	return TextRunFull(limit) + " by tasks that wait, perhaps for its resources: it requests them again when one of these ends"
 }
 
 // TextHasResources is the wait of a task that has its resources.

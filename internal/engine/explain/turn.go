@@ -101,7 +101,7 @@ func TextWindowShut(closes, next time.Time, late int, never string) string {
 		text += ", the next one opens at " + stamp(next)
 	}
 	if late > 0 {
-		text += fmt.Sprintf("; %s into what was left of it%s", TextDoNotFit(late), never)
+		text += fmt.Sprintf("; %s into its rest%s", TextDoNotFit(late), never)
 	}
 	return text
 }
@@ -151,7 +151,7 @@ func (u Unfit) Text() string {
 		length = fmt.Sprintf("the learned p95 of %d runs, %s,", u.Learned, Span(u.Whole))
 	}
 	if u.Rest < u.Whole {
-		length = fmt.Sprintf("what is left of %s after its checkpoint, %s,", length, Span(u.Rest))
+		length = fmt.Sprintf("the rest of %s after its checkpoint, %s,", length, Span(u.Rest))
 	}
 	text := fmt.Sprintf("%s does not fit before %s", length, closes)
 	if u.Longest > 0 && u.Rest > u.Longest {

@@ -143,10 +143,10 @@ func (w WorkerFacts) idle() Reason {
 			next = t
 		}
 	}
-	detail := fmt.Sprintf("it could run %s and nobody asks for it: ", counted(w.Report.Caps.MaxExecute, "job"))
+	detail := fmt.Sprintf("it could run %s, but has no work: ", counted(w.Report.Caps.MaxExecute, "job"))
 	switch {
 	case len(serving) == 0:
-		detail += "no applied job type uses what it has (" + strings.Join(handlers(w.Registration), ", ") + ")"
+		detail += "no applied job type uses its handlers (" + strings.Join(handlers(w.Registration), ", ") + ")"
 	case next.Name == "":
 		detail += "none of its job types is due (" + strings.Join(serving, ", ") + ")"
 	default:

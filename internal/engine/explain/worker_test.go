@@ -68,9 +68,9 @@ func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {
 	due, later, other := *scrub(), *scrub(), TypeFacts{Name: "gzip", Wants: []Wanted{{JobType: "gzip", Handler: "command"}}, Next: now}
 	due.Name, due.Next, later.Next = "trim", now.Add(time.Minute), now.Add(time.Hour)
 	for detail, types := range map[string][]TypeFacts{
-		"it could run 2 jobs and nobody asks for it: no applied job type uses what it has (scrub)":                         {other},
-		"it could run 2 jobs and nobody asks for it: none of its job types is due (scrub)":                                 {*scrub(), other},
-		"it could run 2 jobs and nobody asks for it: of its job types trim is due next, at " + stamp(now.Add(time.Minute)): {later, due, other},
+		"it could run 2 jobs, but has no work: no applied job type uses its handlers (scrub)":                        {other},
+		"it could run 2 jobs, but has no work: none of its job types is due (scrub)":                                 {*scrub(), other},
+		"it could run 2 jobs, but has no work: of its job types trim is due next, at " + stamp(now.Add(time.Minute)): {later, due, other},
 	} {
 		idle := atWork(contract.WorkerOnline)
 		idle.Types = types

@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// agenda sorts incarnations by a time, one time each. With 5,000 entries a change moves at most
-// 120 KiB, a few microseconds.
+// agenda sorts incarnations by a time. With 5,000 entries a change moves at most 120 KiB, a few microseconds.
 type agenda struct {
 	list []entry
 	at   map[contract.Incarnation]time.Time
@@ -43,7 +42,6 @@ func (a *agenda) set(who contract.Incarnation, at time.Time) {
 
 func (a *agenda) drop(who contract.Incarnation) { a.set(who, time.Time{}) }
 
-// first returns the earliest time; zero if there is none.
 func (a *agenda) first() time.Time {
 	if len(a.list) == 0 {
 		return time.Time{}

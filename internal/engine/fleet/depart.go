@@ -7,12 +7,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// A worker that is stopped while it registers may unregister before its registration is
-// processed: without a control plane the registration waits at the server. So a departure also
-// voids later registrations of the incarnation.
+// A worker that is stopped while it registers may unregister first: without a control plane the registration waits at
+// the server. So a departure voids later registrations of the incarnation.
 const (
-	// departureCounts is the time for which a departure does so. A pending registration arrives
-	// with the same workflow task, or soon after.
+	// A pending registration arrives soon after.
 	departureCounts = 10 * time.Minute
 	maxDepartures   = 1000
 )
@@ -29,7 +27,6 @@ type departure struct {
 
 func newDepartures() departures { return departures{at: map[contract.Incarnation]time.Time{}} }
 
-// add stores a departure and drops expired ones.
 func (d *departures) add(who contract.Incarnation, now time.Time) {
 	if _, known := d.at[who]; known {
 		d.list = slices.DeleteFunc(d.list, func(old departure) bool { return old.Incarnation == who })
@@ -42,7 +39,6 @@ func (d *departures) add(who contract.Incarnation, now time.Time) {
 	}
 }
 
-// has reports whether the incarnation unregistered, so that its registration is late.
 func (d *departures) has(who contract.Incarnation, now time.Time) bool {
 	at, known := d.at[who]
 	return known && now.Sub(at) < departureCounts
@@ -56,8 +52,7 @@ func (e Unregister) apply(r *Registry, now time.Time) {
 	}
 }
 
-// leave makes the worker OFFLINE at its own request. A worker that was OFFLINE already keeps the
-// start of its deletion time.
+// A worker that was OFFLINE already keeps the start of its deletion time.
 func (r *Registry) leave(w *worker, at time.Time, t contract.WorkerTransition) {
 	w.Left = true
 	if w.Liveness == contract.WorkerOffline {

@@ -55,8 +55,6 @@ func (p *descriptors) release(in contract.WorkerRegistration) {
 	}
 }
 
-// digestOf identifies a value by its JSON and returns its size. The values are plain data, which
-// always encode.
 func digestOf(v any) (digest uint64, size int) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -12,13 +12,11 @@ type Event interface {
 }
 
 type (
-	// Register requests an id. The answer is [Accepted] or [Refused], or [Rejected] for an
-	// incarnation that unregistered in the last ten minutes: the registration is late. The
-	// worker repeats Resized and Kept, which count only if the registry has lost the id.
+	// Register requests an id. The answer is [Accepted], [Refused], or [Rejected] for an incarnation that
+	// unregistered in the last ten minutes. The repeated Resized and Kept count only if the registry has lost the id.
 	Register contract.WorkerRegistration
 
-	// Unregister makes the incarnation OFFLINE at once. From an incarnation without the id it
-	// only voids a later registration.
+	// Unregister makes the incarnation OFFLINE at once, or only voids a later registration.
 	Unregister contract.UnregisterWorkerInput
 
 	// Observed is a report of the observer.
@@ -27,23 +25,19 @@ type (
 	// Watching means that an observation was started with the current [Registry.Observation].
 	Watching struct{}
 
-	// Operate is an operator's action. A repeat changes nothing. The answer is [Rejected] if it
-	// cannot be done.
+	// Operate is an operator's action. The answer is [Rejected] if it cannot be done.
 	Operate contract.OperateWorkerInput
 
-	// Resize changes a worker's caps. A repeat changes nothing. The answer is [Rejected] if
-	// there is no such worker.
+	// Resize changes a worker's caps. The answer is [Rejected] without such a worker.
 	Resize contract.ResizeWorkerInput
 
 	// Cleanup removes OFFLINE workers: all of them, or those at the deletion threshold.
 	Cleanup contract.CleanupWorkersInput
 
-	// Configure replaces the thresholds. They apply from the next observation on. A shorter
-	// heartbeat interval applies after [adoptTime]: the workers receive it first.
+	// Configure replaces the thresholds. A shorter heartbeat interval applies after [adoptTime].
 	Configure contract.FleetConfig
 
-	// Boot announces a control plane. Its thresholds replace the applied ones, unless its file
-	// has none.
+	// Boot announces a control plane, with thresholds unless its file has none.
 	Boot contract.ConfigureFleetInput
 
 	// Watch subscribes a workflow to views, or renews its subscription.
@@ -69,8 +63,7 @@ type (
 	// Accepted means that the incarnation holds the id.
 	Accepted struct {
 		contract.Incarnation
-		// Fenced is the incarnation that lost the id and may still be alive. Its reports are
-		// ignored from now on.
+		// Incarnation that lost the id and may still be alive. Its reports are ignored.
 		Fenced string
 	}
 
@@ -86,8 +79,7 @@ type (
 	// Rejected is the reason why the request cannot be done.
 	Rejected contract.WorkerRejection
 
-	// Observe means that the running observation lacks an overdue worker, or has old thresholds:
-	// start a new one with the current [Registry.Observation].
+	// Observe means: the running observation lacks a worker or has old thresholds, so start one with [Registry.Observation].
 	Observe struct{}
 )
 

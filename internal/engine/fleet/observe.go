@@ -41,8 +41,7 @@ func (e Observed) apply(r *Registry, now time.Time) {
 	}
 }
 
-// take stores a pulse and reports whether its worker must be judged. The worker's beat count
-// grows when the pulse becomes fresh.
+// take reports whether the worker of a pulse must be judged.
 func (r *Registry) take(change contract.WorkerPulse, at time.Time) bool {
 	p := r.pulse(change.Incarnation)
 	before := *p
@@ -70,8 +69,7 @@ func (r *Registry) take(change contract.WorkerPulse, at time.Time) bool {
 	return true
 }
 
-// judge moves one worker to the state that matches its silence. The state gets worse only if the
-// observer has settled.
+// judge: the state gets worse only if the observer has settled.
 func (r *Registry) judge(w *worker, at time.Time, settled bool) {
 	p := r.pulses[w.Incarnation]
 	to := r.calledFor(w, p.Fresh, at.Sub(p.LastChange))
@@ -92,8 +90,7 @@ func (w *worker) causeOf(to contract.WorkerState, last time.Time) contract.Worke
 	return contract.WorkerTransition{Code: contract.WorkerSilent, Since: last}
 }
 
-// Observation returns the input of the next observation. Send [Watching] when it has been
-// started.
+// Observation returns the input of the next observation. Send [Watching] when it has been started.
 func (r *Registry) Observation() contract.ObserveWorkersInput {
 	in := contract.ObserveWorkersInput{SightSince: r.sightSince, SightUntil: r.sightUntil, WakeAt: r.silent.first()}
 	if r.configured {

@@ -10,8 +10,7 @@ import (
 
 func (e Operate) apply(r *Registry, now time.Time) {
 	w := r.workers[e.ID]
-	// An operator's setting outlives a deletion: a node that was away for days returns with it.
-	// So the setting can be reverted meanwhile.
+	// An operator's setting outlives a deletion, for a node that was away for days. So it can be reverted meanwhile.
 	if w == nil || (w.Liveness == contract.WorkerDeleted && e.Action != contract.UncordonWorker) {
 		r.decide(Rejected{Code: contract.WorkerUnknown, ID: e.ID})
 		return
@@ -46,7 +45,7 @@ func (r *Registry) setMode(w *worker, e Operate, now time.Time, mode string) {
 	}
 }
 
-// remove rejects a worker that beats: it would register again within a minute.
+// A worker that beats would register again within a minute.
 func (r *Registry) remove(w *worker, e Operate, now time.Time) {
 	if w.Liveness == contract.WorkerOnline && r.fresh(w) {
 		r.decide(Rejected{Code: contract.WorkerAlive, ID: w.ID, Process: w.registration.Process()})
@@ -109,7 +108,6 @@ func (e Resize) apply(r *Registry, now time.Time) {
 	r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerResized, Caps: w.registration.Caps(), Note: e.Reason, By: e.By})
 }
 
-// resizedCaps returns the operator's caps after the request; nil for the worker's own.
 func resizedCaps(registration contract.WorkerRegistration, in contract.ResizeWorkerInput) *contract.WorkerCaps {
 	if in.Reset {
 		return nil

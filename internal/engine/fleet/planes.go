@@ -9,7 +9,6 @@ import (
 
 const maxPlanes = 16
 
-// planes are the control planes that started last.
 type planes []contract.ControlPlane
 
 func (e Boot) apply(r *Registry, now time.Time) {
@@ -21,7 +20,6 @@ func (e Boot) apply(r *Registry, now time.Time) {
 	}
 }
 
-// announce stores a control plane. Beyond [maxPlanes] the oldest one is dropped.
 func (p *planes) announce(plane contract.ControlPlane, now time.Time) {
 	plane.At = now
 	*p = slices.DeleteFunc(*p, func(known contract.ControlPlane) bool { return known.Identity == plane.Identity })

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxInstanceLength bounds a part of the names of queues.
 const maxInstanceLength = 64
 
 // Check returns every fault of a registration, and refuses one beyond the bound of workers.
@@ -96,8 +95,7 @@ func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerTransi
 	return w
 }
 
-// renew applies a registration of the incarnation that already holds the id. A repeat changes
-// nothing, other capabilities are stored, and after a silence the worker is ONLINE again.
+// renew applies a registration of the incarnation that already holds the id.
 func (r *Registry) renew(w *worker, a admission, now time.Time) {
 	if w.Liveness != contract.WorkerOnline || !r.fresh(w) {
 		r.admit(w, a, now, contract.WorkerTransition{Code: contract.WorkerRegistered})
@@ -110,8 +108,7 @@ func (r *Registry) renew(w *worker, a admission, now time.Time) {
 	r.decide(Accepted{Incarnation: w.Incarnation})
 }
 
-// replace fences the holder. A stale holder is fenced too: it may only be cut off or stopped,
-// and an id has one owner.
+// A stale holder is fenced too: it may only be cut off, and an id has one owner.
 func (r *Registry) replace(w *worker, a admission, now time.Time, code contract.WorkerEvent) {
 	w.Fenced = append(w.Fenced, w.Instance)
 	if surplus := len(w.Fenced) - maxFenced; surplus > 0 {
@@ -120,9 +117,8 @@ func (r *Registry) replace(w *worker, a admission, now time.Time, code contract.
 	r.admit(w, a, now, contract.WorkerTransition{Code: code, Process: a.registration.Process(), Former: w.registration.Process()})
 }
 
-// admit gives the id to the registering incarnation. The operator's mode stays: a cordoned node
-// that restarts is still cordoned. The registration counts as a beat, so a worker gets work
-// before its first heartbeat.
+// The operator's mode stays: a cordoned node that restarts is still cordoned. The registration counts as a beat, so a
+// worker gets work before its first heartbeat.
 func (r *Registry) admit(w *worker, a admission, now time.Time, t contract.WorkerTransition) {
 	from, fenced := contract.WorkerState(""), ""
 	if len(w.Transitions) > 0 {

@@ -10,14 +10,11 @@ import (
 )
 
 const (
-	// settleIntervals is the number of intervals that the observer looks after an absence before
-	// silence counts. A living worker needs at most 10 s to reconnect to the server, and one
-	// interval to beat.
+	// A living worker needs at most 10 s to reconnect to the server, and one interval to beat.
 	settleIntervals = 6
 	// MaxTransitions bounds the stored transitions of a worker.
 	MaxTransitions = 50
-	// MaxNote bounds an operator's note, in bytes: the state of thousands of workers is sent
-	// whole.
+	// MaxNote bounds an operator's note, in bytes: the state of thousands of workers is sent whole.
 	MaxNote = 1024
 	// MaxDeleted bounds the stored deleted workers.
 	MaxDeleted = 200
@@ -29,25 +26,21 @@ type Registry struct {
 	thresholds
 	roster
 	seq int64
-	// silent has the workers that will reach a threshold if they stay silent. unseen has those
-	// missing in the running observation, at the time at which it should have seen them.
-	silent, unseen agenda
-	troubles       troubles
-	// sightSince and sightUntil bound the observer's last span without a gap.
+	// unseen has the workers missing in the running observation, by the time at which it should have seen them.
+	silent, unseen         agenda
+	troubles               troubles
 	sightSince, sightUntil time.Time
-	// rebuilt is the latest time at which the registry becomes complete; zero if it is.
-	rebuilt     time.Time
-	departures  departures
-	descriptors descriptors
-	watchers    watchers
-	revisions   revisions
-	planes      planes
-	out         []Decision
+	rebuilt                time.Time
+	departures             departures
+	descriptors            descriptors
+	watchers               watchers
+	revisions              revisions
+	planes                 planes
+	out                    []Decision
 }
 
-// New returns an empty registry. Nil thresholds are unknown until an observation or [Configure]
-// brings them. Sequence numbers start at now, above those of any earlier registry of that name.
-// So a view of a lost registry never replaces a view of its successor.
+// New returns an empty registry. Sequence numbers start at now, so a view of a lost registry never replaces a view of
+// its successor.
 func New(config *contract.FleetConfig, now time.Time) *Registry {
 	r := empty(config)
 	r.seq = now.UnixMilli() * 1000
@@ -80,8 +73,7 @@ func (r *Registry) Next(now time.Time, event Event) []Decision {
 // Seq grows with every change that [Registry.View] shows.
 func (r *Registry) Seq() int64 { return r.seq }
 
-// NextDeadline returns the time of the next [Tick]; zero for none. It excludes thresholds, which
-// the observer's reports reach.
+// NextDeadline returns the time of the next [Tick]. It excludes thresholds, which the observer reports.
 func (r *Registry) NextDeadline() time.Time {
 	return instant.Earlier(instant.Earlier(instant.Earlier(r.unseen.first(), r.rebuilt), r.adoptAt), r.troubles.first())
 }
@@ -100,8 +92,7 @@ func (Tick) apply(r *Registry, now time.Time) {
 	}
 }
 
-// complete ends the time in which the registry may lack living workers. The whole view that
-// follows shows watchers which workers never returned.
+// The whole view that follows shows watchers which workers never returned.
 func (r *Registry) complete() {
 	r.rebuilt = time.Time{}
 	r.seq++
@@ -124,8 +115,6 @@ func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t cont
 	r.await(w)
 }
 
-// note records a change whose new state is already in force, and returns it with the time and
-// both states.
 func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t contract.WorkerTransition) contract.WorkerTransition {
 	t.At, t.From, t.To, t.Note = at, from, w.shown(), jobtype.Clip(t.Note, MaxNote)
 	w.Transitions = append(w.Transitions, t)
@@ -137,7 +126,6 @@ func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t co
 	return t
 }
 
-// delete makes the worker DELETED, and drops the oldest deleted ones above MaxDeleted.
 func (r *Registry) delete(w *worker, at time.Time, t contract.WorkerTransition) {
 	r.move(w, at, contract.WorkerDeleted, t)
 	r.unseen.drop(w.Incarnation)
@@ -150,9 +138,8 @@ func (r *Registry) delete(w *worker, at time.Time, t contract.WorkerTransition) 
 	}
 }
 
-// await schedules the judgement of a silent worker at its next threshold. If its state does not
-// match the silence already, the next observation judges it: the observer had not settled, or
-// the thresholds have changed.
+// await schedules the judgement of a silent worker at its next threshold. A state that does not match the silence is
+// judged at the next observation.
 func (r *Registry) await(w *worker) {
 	p := r.pulses[w.Incarnation]
 	at := r.worsens(w, p)
@@ -162,5 +149,4 @@ func (r *Registry) await(w *worker) {
 	r.silent.set(w.Incarnation, at)
 }
 
-// reached reports whether a time has come; zero never does.
 func reached(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

@@ -5,13 +5,11 @@ import (
 	"slices"
 )
 
-// revisions lists the workers in the order of their last changes. So the changes since a view
-// are found without a visit of the others. With 5,000 workers a change moves at most 120 KiB, a
-// few microseconds.
+// revisions lists the workers in the order of their last changes, so that a view visits no others. With 5,000 workers
+// a change moves at most 120 KiB, a few microseconds.
 type revisions struct {
 	list []revision
-	// floor is the oldest view since which all changes are listed: before it, workers were
-	// dropped or the registry was not complete.
+	// floor is the oldest view since which all changes are listed.
 	floor int64
 }
 
@@ -34,14 +32,12 @@ func (s *revisions) drop(w *worker) {
 	}
 }
 
-// forget drops a worker and raises the floor: a watcher without the worker's end would never
-// receive it.
+// Without a higher floor a watcher would never receive the end of a dropped worker.
 func (s *revisions) forget(w *worker) {
 	s.drop(w)
 	s.floor = max(s.floor, w.Revision)
 }
 
-// since returns the changes after a view; false if they are incomplete.
 func (s *revisions) since(seq int64) ([]revision, bool) {
 	if seq < max(s.floor, 1) {
 		return nil, false
@@ -50,7 +46,6 @@ func (s *revisions) since(seq int64) ([]revision, bool) {
 	return s.list[at:], true
 }
 
-// restore adds a worker; the list is in order after [revisions.sort].
 func (s *revisions) restore(w *worker) { s.list = append(s.list, revision{w.Revision, w.ID}) }
 
 func (s *revisions) sort() {

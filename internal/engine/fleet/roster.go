@@ -7,12 +7,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// roster holds all workers, and the pulse of each incarnation.
 type roster struct {
 	workers map[string]*worker
 	pulses  map[contract.Incarnation]*contract.WorkerPulse
-	// order lists all workers, including deleted ones; away those that are neither ONLINE nor
-	// DELETED; deleted the DELETED ones, the oldest first.
+	// away are neither ONLINE nor DELETED; deleted has the oldest first.
 	order, away names
 	deleted     []string
 	counts      map[contract.WorkerState]int
@@ -22,8 +20,7 @@ func newRoster() roster {
 	return roster{workers: map[string]*worker{}, pulses: map[contract.Incarnation]*contract.WorkerPulse{}, counts: map[contract.WorkerState]int{}}
 }
 
-// Known reports whether exactly this incarnation holds its id. An unknown incarnation should
-// register again.
+// Known reports whether exactly this incarnation holds its id. Any other should register again.
 func (r *roster) Known(who contract.Incarnation) bool {
 	w := r.workers[who.ID]
 	return w != nil && w.Instance == who.Instance && w.Liveness != contract.WorkerDeleted
@@ -34,7 +31,6 @@ func (r *roster) fresh(w *worker) bool {
 	return p != nil && p.Fresh
 }
 
-// recount sorts a worker by its state, if that has changed.
 func (r *roster) recount(w *worker) {
 	state := w.shown()
 	if state == w.counted {
@@ -64,7 +60,6 @@ func (r *roster) recount(w *worker) {
 	}
 }
 
-// strike removes the oldest deleted worker.
 func (r *roster) strike() *worker {
 	w := r.workers[r.deleted[0]]
 	r.deleted = r.deleted[1:]
@@ -74,7 +69,6 @@ func (r *roster) strike() *worker {
 	return w
 }
 
-// pulse returns the pulse of an incarnation, and adds an empty one if it has none.
 func (r *roster) pulse(who contract.Incarnation) *contract.WorkerPulse {
 	p := r.pulses[who]
 	if p == nil {
@@ -84,15 +78,13 @@ func (r *roster) pulse(who contract.Incarnation) *contract.WorkerPulse {
 	return p
 }
 
-// prune drops an incarnation that neither holds an id nor beats.
 func (r *roster) prune(who contract.Incarnation) {
 	if p := r.pulses[who]; p != nil && !p.Fresh && !r.Known(who) {
 		delete(r.pulses, who)
 	}
 }
 
-// strangers reports whether an incarnation beats that holds no id and did not lose one: it has
-// not registered yet.
+// strangers reports whether an unregistered incarnation beats that did not lose an id.
 func (r *roster) strangers() bool {
 	//workflowcheck:ignore whether there is one does not depend on the order
 	for who, p := range r.pulses {
@@ -108,7 +100,6 @@ func (r *roster) isFenced(who contract.Incarnation) bool {
 	return w != nil && slices.Contains(w.Fenced, who.Instance)
 }
 
-// live returns the workers that are not deleted, by id.
 func (r *roster) live() []*worker {
 	return r.filter(func(w *worker) bool { return w.Liveness != contract.WorkerDeleted })
 }

@@ -29,8 +29,7 @@ type Snapshot struct {
 	Descriptors []jobtype.Descriptor `json:"descriptors,omitempty"`
 }
 
-// storedWorker is a worker with its registration. Descriptors has, for each capability, 1 + the
-// index of its descriptor, or 0 if it has none.
+// Descriptors has, for each capability, 1 + the index of its descriptor, or 0 if it has none.
 type storedWorker struct {
 	worker
 	Registration contract.WorkerRegistration `json:"registration"`
@@ -42,8 +41,7 @@ type unseenWorker struct {
 	Due time.Time `json:"due"`
 }
 
-// Snapshot copies the registry. At most keep transitions per worker are copied, the newest ones;
-// 0 copies all.
+// Snapshot copies the registry, with at most keep transitions per worker, the newest; 0 copies all.
 func (r *Registry) Snapshot(keep int) Snapshot {
 	s := Snapshot{
 		Seq: r.seq, Floor: r.revisions.floor, SightSince: r.sightSince, SightUntil: r.sightUntil, Rebuilt: r.rebuilt,

@@ -6,17 +6,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// adoptTime is the time for which the old heartbeat interval stays in force after a shorter one
-// was set. Each worker requests its settings within a minute, and would look silent until then.
+// Each worker requests its settings within a minute, and would look silent with a shorter interval until then.
 const adoptTime = contract.RebuildTime
 
 type thresholds struct {
-	// configured is false until the thresholds are known; config has the defaults until then.
 	configured bool
 	config     contract.FleetConfig
-	// next replaces config at adoptAt; zero for none.
-	next    contract.FleetConfig
-	adoptAt time.Time
+	next       contract.FleetConfig
+	adoptAt    time.Time
 }
 
 // Config returns the thresholds that were set last. Workers beat by these.
@@ -33,8 +30,7 @@ func (t *thresholds) Thresholds() contract.FleetConfig { return t.config }
 // Configured reports whether the thresholds are known.
 func (t *thresholds) Configured() bool { return t.configured }
 
-// settle is the time for which the observer must have looked without a gap before a worker's
-// state may get worse.
+// settle is the time without a gap before a worker's state may get worse.
 func (t *thresholds) settle() time.Duration {
 	return settleIntervals * t.config.HeartbeatInterval.Std()
 }
@@ -74,8 +70,6 @@ func (t *thresholds) calledFor(w *worker, fresh bool, silent time.Duration) cont
 	}
 }
 
-// worsens returns the time at which the state of a silent worker gets worse; zero while it
-// beats.
 func (t *thresholds) worsens(w *worker, p *contract.WorkerPulse) time.Time {
 	switch {
 	case p == nil || w.Liveness == contract.WorkerDeleted:
@@ -91,8 +85,7 @@ func (t *thresholds) worsens(w *worker, p *contract.WorkerPulse) time.Time {
 	}
 }
 
-// deleteAt returns the deletion time of an OFFLINE worker, counted from its last heartbeat like
-// all thresholds, or from its deregistration.
+// deleteAt counts from the last heartbeat like all thresholds, or from the deregistration.
 func (t *thresholds) deleteAt(w *worker, p *contract.WorkerPulse) time.Time {
 	if w.Left {
 		return w.Since.Add(t.config.DeleteAfter.Std())

@@ -7,14 +7,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxDetail bounds the stored error of a program that did not start.
 const maxDetail = 300
 
-// Trouble is a run's report about program starts on a worker, or the worker's about its disk.
-// Reports about a process without the id, and repeats, change nothing.
+// Trouble is a report about program starts on a worker, or about its disk. One about a process without the id changes nothing.
 type Trouble contract.WorkerTroubleInput
 
-// troubles has the workers whose trouble ends without a report.
 type troubles struct{ agenda }
 
 func (e Trouble) apply(r *Registry, now time.Time) {
@@ -56,7 +53,6 @@ func (t *troubles) await(w *worker) {
 	t.set(w.Incarnation, w.Trouble.At.Add(lasts))
 }
 
-// lastingTrouble is the life of a trouble after its last report; 0 if only a report ends it.
 func lastingTrouble(code contract.Code) time.Duration {
 	switch code { //nolint:exhaustive // the others are no trouble of a worker
 	case contract.CodeNotInstalled:

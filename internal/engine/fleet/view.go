@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Away returns the first workers, by id, that are neither ONLINE nor DELETED, and the number of
-// all such workers.
+// Away returns the first workers that are neither ONLINE nor DELETED, and the number of all.
 func (r *Registry) Away(most int) (first []contract.WorkerDetail, all int) {
 	for _, id := range r.away[:min(most, len(r.away))] {
 		first = append(first, r.detail(r.workers[id], false))
@@ -71,8 +70,7 @@ func (r *Registry) Standing(of []contract.Incarnation) contract.StandingResult {
 	return result
 }
 
-// detail returns one worker for operators; full adds descriptors and transitions, which are too
-// large for a list.
+// full adds descriptors and transitions, which are too large for a list.
 func (r *roster) detail(w *worker, full bool) contract.WorkerDetail {
 	d := contract.WorkerDetail{
 		Registration: w.registration, State: w.shown(), Mode: w.Mode, RegisteredAt: w.RegisteredAt,
@@ -93,9 +91,7 @@ func (r *roster) detail(w *worker, full bool) contract.WorkerDetail {
 	return d
 }
 
-// View returns the workers that a watcher with this filter can use, or the changes since its
-// view. The view is whole if the changes are incomplete: after the registry was rebuilt, and
-// when workers have been dropped in between.
+// View returns the workers that a watcher with this filter can use, or the changes since its view if these are complete.
 func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
 	view := contract.FleetView{Seq: r.seq, Workers: []contract.WorkerView{}, Incomplete: r.Incomplete()}
 	if changes, known := r.revisions.since(filter.Seq); known {
@@ -118,7 +114,6 @@ func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
 	return view
 }
 
-// workerView returns one worker for placement; false if it cannot serve.
 func (r *roster) workerView(w *worker, handler, jobType string) (contract.WorkerView, bool) {
 	in, caps := w.registration, w.registration.Caps()
 	v := contract.WorkerView{

@@ -9,14 +9,11 @@ import (
 )
 
 const (
-	// sendPause is the least time between two views to one watcher. Changes in between are
-	// coalesced: only the newest view is sent.
+	// sendPause coalesces changes: only the newest view is sent.
 	sendPause = 500 * time.Millisecond
-	// sendPausePerWorker stretches the pause for large fleets, so that a rolling restart of
-	// 1,000 nodes does not fill the watchers' histories: 3.5 s there.
+	// sendPausePerWorker keeps a rolling restart of 1,000 nodes from filling the watchers' histories: 3.5 s there.
 	sendPausePerWorker = 3 * time.Millisecond
-	// Payloads from compressedFrom on are compressed. The workers of a view are much alike, so
-	// it shrinks at least to a compressedTo-th.
+	// The workers of a view are much alike, so a large one shrinks at least to a compressedTo-th.
 	compressedFrom = 16 << 10
 	compressedTo   = 4
 )
@@ -24,20 +21,17 @@ const (
 type watchers struct {
 	byID  map[string]*watcher
 	order names
-	// audiences holds the watchers of one filter each; dirty holds the workers that changed
-	// since the last update of the audiences.
+	// dirty holds the workers that changed since the last update of the audiences.
 	audiences map[filter]*audience
 	dirty     names
 }
 
-// watcher is one subscription. Digest is the digest of its view, 0 without one; Watch.Seq is the
-// number of a view that has certainly arrived.
+// Digest is that of the view, 0 without one; Watch.Seq is the number of a view that has certainly arrived.
 type watcher struct {
 	Watch    contract.WatchFleetInput `json:"watch"`
 	Digest   uint64                   `json:"digest,omitempty"`
 	NextSend time.Time                `json:"next_send,omitzero"`
-	// sending means that a view is in transit; sent is its number, or 0 if the watcher has
-	// requested another one since.
+	// sending: the view with number sent is in transit; 0 if the watcher has requested another one since.
 	sending bool
 	sent    int64
 }
@@ -46,8 +40,7 @@ type filter struct{ handler, jobType string }
 
 func (w *watcher) filter() filter { return filter{w.Watch.Handler, w.Watch.JobType} }
 
-// audience sums up the view of all watchers with one filter. So a change of one worker costs
-// only the digest of that worker.
+// audience sums up the view of all watchers with one filter: a change of a worker costs only its digest.
 type audience struct {
 	watchers int
 	members  map[string]member
@@ -114,7 +107,6 @@ func (r *Registry) refresh() {
 	r.watchers.dirty = nil
 }
 
-// digest identifies the view of an audience, without its number; never 0.
 func (r *Registry) digest(a *audience) uint64 {
 	sum := a.sum + 1
 	if r.Incomplete() {
@@ -123,8 +115,7 @@ func (r *Registry) digest(a *audience) uint64 {
 	return max(sum, 1)
 }
 
-// due returns the filter of a watcher's next view: changes since its view, or a whole view if
-// that lists no more workers.
+// due returns the filter of a watcher's next view: changes, or a whole view if that lists no more workers.
 func (r *Registry) due(w *watcher, a *audience) contract.WatchFleetInput {
 	filter := w.Watch
 	if changes, known := r.revisions.since(filter.Seq); !known || len(changes) > len(a.members) {
@@ -133,7 +124,6 @@ func (r *Registry) due(w *watcher, a *audience) contract.WatchFleetInput {
 	return filter
 }
 
-// bytes estimates the size of the watcher's next view in bytes.
 func (r *Registry) bytes(w *watcher, a *audience) int {
 	size := a.size
 	if changes, known := r.revisions.since(r.due(w, a).Seq); known {
@@ -197,8 +187,7 @@ func (r *Registry) NextView(now time.Time) (workflowID string, bytes int) {
 	return "", 0
 }
 
-// Send returns the changes since a watcher's view, and counts them as in transit until
-// [Delivered].
+// Send returns the changes since a watcher's view. They are in transit until [Delivered].
 func (r *Registry) Send(workflowID string, now time.Time) contract.FleetView {
 	w := r.watchers.byID[workflowID]
 	a := r.audience(w.filter())
@@ -236,8 +225,7 @@ func (e Delivered) apply(r *Registry, _ time.Time) {
 	}
 }
 
-// carried returns the watchers for the next run. The server drops undelivered signals of a run
-// that ends, so views in transit count as not sent.
+// The server drops undelivered signals of a run that ends, so views in transit count as not sent.
 func (s *watchers) carried() []watcher {
 	var list []watcher
 	for _, id := range s.order {

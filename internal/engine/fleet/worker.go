@@ -11,12 +11,10 @@ type worker struct {
 	// Digest is the digest of its registration, which the registry stores by id.
 	Digest       uint64    `json:"digest,omitempty"`
 	RegisteredAt time.Time `json:"registered_at"`
-	// Liveness is ONLINE, UNREACHABLE, OFFLINE or DELETED. Since is its start, or the time of an
-	// operator's setting on an ONLINE worker.
+	// Since is the start of Liveness, or the time of an operator's setting on an ONLINE worker.
 	Liveness contract.WorkerState `json:"liveness"`
 	Since    time.Time            `json:"since"`
-	// Why is the transition at Since. Later transitions do not change the state, and may be too
-	// many to be stored.
+	// Transition at Since. Later ones do not change the state, and may be too many to be stored.
 	Why  contract.WorkerTransition `json:"why,omitzero"`
 	Mode string                    `json:"mode,omitempty"`
 	// Kept is the transition by which an operator set Mode; zero if it is not set.

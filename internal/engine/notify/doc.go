@@ -1,12 +1,8 @@
-// Package notify decides which receivers are notified of which events, and when a delivery is
-// tried. It has no clock and does no I/O.
+// Package notify decides which receivers are notified of which events, and when a delivery is tried. It is pure.
 //
-// [Watch] turns observed runs, approvals and workers into notices. Each event is reported once
-// to each receiver, even if several rules name it. Watch runs in the watcher, so events without
-// a rule reach no history.
+// [Watch] turns observed runs, approvals and workers into notices, each once per receiver. It runs in the watcher, so
+// events without a rule reach no history.
 //
-// [Queue] holds the notices until they are delivered. Each receiver has its own queue, so a dead
-// receiver delays no other. The first delivery is retried until it succeeds, fails for good or
-// is [GiveUpAfter] old. An attempt without a report is repeated: receivers get each notification
-// at least once, and recognize repeats by its id.
+// [Queue] holds the notices until they are delivered, one queue per receiver. A delivery is retried until it
+// succeeds, fails for good or is [GiveUpAfter] old. Receivers recognize repeats by the id.
 package notify

@@ -11,13 +11,11 @@ import (
 const (
 	// GiveUpAfter is the age at which a delivery is abandoned: a weekend.
 	GiveUpAfter = 72 * time.Hour
-	// firstPause and maxPause bound the pause after a failed attempt, which doubles.
-	firstPause = 5 * time.Second
-	maxPause   = 5 * time.Minute
+	firstPause  = 5 * time.Second
+	maxPause    = 5 * time.Minute
 	// MaxWaiting bounds the queue of a receiver; a newer delivery displaces the oldest.
 	MaxWaiting = 200
-	// maxReceivers bounds the queues, maxRecent the listed deliveries that ended, and maxKnown
-	// the ids by which repeats are recognized.
+	// maxKnown bounds the ids by which repeats are recognized.
 	maxReceivers = 2 * contract.MaxNotifyReceivers
 	maxRecent    = 100
 	maxKnown     = 1000
@@ -38,8 +36,7 @@ type lane struct {
 	busy    bool
 }
 
-// Restore returns a queue from its state; an empty one for nil. A delivery in progress is tried
-// again.
+// Restore returns a queue from its state. A delivery in progress is tried again.
 func Restore(state *contract.NotifyQueueState) *Queue {
 	q := &Queue{}
 	if state == nil {
@@ -61,8 +58,7 @@ func (q *Queue) State() *contract.NotifyQueueState {
 	return state
 }
 
-// SetReceivers sets the receivers of the control plane. Others keep their queue while it holds
-// deliveries.
+// SetReceivers sets the receivers. Others keep their queue while it holds deliveries.
 func (q *Queue) SetReceivers(known []contract.ReceiverInfo) {
 	for _, l := range q.lanes {
 		l.Kind = ""
@@ -75,7 +71,6 @@ func (q *Queue) SetReceivers(known []contract.ReceiverInfo) {
 	q.lanes = slices.DeleteFunc(q.lanes, func(l *lane) bool { return l.Kind == "" && len(l.waiting) == 0 })
 }
 
-// lane returns the queue of a receiver, new if necessary; nil if there are too many.
 func (q *Queue) lane(name string) *lane {
 	i, found := slices.BinarySearchFunc(q.lanes, name, func(l *lane, name string) int { return cmp.Compare(l.Name, name) })
 	if found {
@@ -109,8 +104,7 @@ func (q *Queue) Add(now time.Time, notices ...contract.Notice) int {
 	return added
 }
 
-// append queues a delivery. A test is queued first and without a pause, because an operator
-// waits for it.
+// A test is queued first and without a pause, because an operator waits for it.
 func (l *lane) append(d contract.Delivery) {
 	if d.Event != contract.NotifyTest {
 		l.waiting = append(l.waiting, d)
@@ -123,7 +117,6 @@ func (l *lane) append(d contract.Delivery) {
 	l.waiting, l.next = slices.Insert(l.waiting, first, d), time.Time{}
 }
 
-// bound drops the oldest delivery of a queue that is too long, except the one in progress.
 func (q *Queue) bound(now time.Time, l *lane) {
 	if len(l.waiting) <= MaxWaiting {
 		return
@@ -137,8 +130,7 @@ func (q *Queue) bound(now time.Time, l *lane) {
 	l.waiting = slices.Delete(l.waiting, oldest, oldest+1)
 }
 
-// Next returns the deliveries that are due, at most one per receiver. The caller must report
-// each with [Queue.Done].
+// Next returns the due deliveries, at most one per receiver. The caller must report each with [Queue.Done].
 func (q *Queue) Next(now time.Time) []contract.Delivery {
 	var due []contract.Delivery
 	for _, l := range q.lanes {

@@ -55,7 +55,6 @@ func (r Rules) limits(known TypeRules) []contract.NotifyRule {
 	return found
 }
 
-// of returns the rules that apply to a job type; without a job type, the global ones.
 func (r Rules) of(jobType string) []contract.NotifyRule {
 	for _, known := range r.Types {
 		if jobType != "" && known.Name == jobType {
@@ -65,7 +64,6 @@ func (r Rules) of(jobType string) []contract.NotifyRule {
 	return r.Global
 }
 
-// receivers returns the receivers of an event, each once.
 func receivers(rules []contract.NotifyRule, event contract.NotifyEvent) []string {
 	var to []string
 	for _, rule := range rules {

@@ -12,11 +12,10 @@ import (
 // Overlap is the time by which two looks overlap: the server's list of runs may be that late.
 const Overlap = time.Minute
 
-// MaxReported bounds the runs reported per look, because the watcher's result must fit into a
-// message. The next look reports the rest.
+// MaxReported bounds the runs reported per look: the watcher's result must fit into a message.
 const MaxReported = 100
 
-// maxFailing bounds the failing names that are no job types: a DAG may be run only once.
+// A DAG may be run only once.
 const maxFailing = 1000
 
 // Ended is a run that has ended, of a job type or of a DAG.
@@ -33,8 +32,7 @@ type Ended struct {
 
 // Approval is a task that waits for an approval.
 type Approval struct {
-	// JobType is the job type of the group whose job is the DAG; empty for a run of the DAG
-	// alone.
+	// Job type of the group whose job is the DAG, if any.
 	JobType, DAG     string
 	Run, RunID, Task string
 	Prompt           string
@@ -54,8 +52,7 @@ type Worker struct {
 type Facts struct {
 	Now   time.Time
 	Rules Rules
-	// Ended holds the runs that ended since [State.From], in any order. A nonzero Until limits
-	// them.
+	// Runs that ended since [State.From], up to a nonzero Until.
 	Ended []Ended
 	Until time.Time
 	// Approvals and Lost are complete; nil if they were not read.
@@ -75,8 +72,7 @@ type State struct {
 	Newest time.Time `json:"newest,omitzero"`
 	// Seen holds the ends of judged runs that may be listed again, by run id.
 	Seen map[string]time.Time `json:"seen,omitempty"`
-	// Failing holds the time since which a job type or DAG fails; Success holds the last success
-	// of a job type.
+	// Time since which a job type or DAG fails, and the last success of a job type.
 	Failing map[string]time.Time `json:"failing,omitempty"`
 	Success map[string]time.Time `json:"success,omitempty"`
 	// Missed holds the reported absent workers by job type, until a run completes.
@@ -103,8 +99,7 @@ func (s *State) Begin(now time.Time) {
 	}
 }
 
-// Skip marks runs that ended up to until as done, except those of the last [Overlap]. Later
-// rules do not apply to them.
+// Skip marks runs that ended up to until as done, except those of the last [Overlap].
 func (s *State) Skip(until time.Time) {
 	if until.After(s.Newest) {
 		s.Newest = until
@@ -114,8 +109,8 @@ func (s *State) Skip(until time.Time) {
 // From returns the earliest end of the runs to list.
 func (s *State) From() time.Time { return s.Newest.Add(-Overlap) }
 
-// Watch applies the facts of one look and returns the new notices. The caller adds titles and
-// details, and drops a warning of a run whose counts have none.
+// Watch applies the facts of one look and returns the new notices. The caller adds titles, and drops a warning of a
+// run without one.
 func (s *State) Watch(f Facts) []contract.Notice {
 	s.Begin(f.Now)
 	notices := s.watchRuns(f)
@@ -130,8 +125,6 @@ func (s *State) Watch(f Facts) []contract.Notice {
 	return notices
 }
 
-// forget drops unused entries: those of job types that are no longer applied, and the oldest
-// failures of DAGs.
 func (s *State) forget(rules Rules) {
 	applied := map[string]bool{}
 	for _, known := range rules.Types {
@@ -177,9 +170,7 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 	return notices
 }
 
-// judge returns the event of a run's end, and for a recovery the start of the failures. A
-// partial run counts as a failure only if a rule reports it; otherwise its recovery would be the
-// first notice.
+// A partial run counts as a failure only if a rule reports it; otherwise its recovery would be the first notice.
 func (s *State) judge(run Ended, reports func(contract.NotifyEvent) bool) (event contract.NotifyEvent, since time.Time) {
 	name := nameOf(run.JobType, run.DAG)
 	switch run.Outcome {
@@ -208,16 +199,14 @@ func (s *State) judge(run Ended, reports func(contract.NotifyEvent) bool) (event
 	return event, since
 }
 
-// newlyMissed reports whether a run missed a worker whose absence was not reported. After a run
-// that reached the worker, its absence is reported again.
+// After a run that reached the worker, its absence is reported again.
 func (s *State) newlyMissed(name string, missed []string) bool {
 	reported := s.Missed[name]
 	s.Missed[name] = missed
 	return slices.ContainsFunc(missed, func(worker string) bool { return !slices.Contains(reported, worker) })
 }
 
-// Seems reports whether an absent worker alone may have caused the run's outcome, and the run
-// was not judged yet.
+// Seems reports whether an absent worker alone may have caused the outcome of a run that was not judged yet.
 func (s *State) Seems(run Ended) bool {
 	_, seen := s.Seen[run.RunID]
 	return !seen && run.JobType != "" && (run.Outcome == contract.OutcomePartial || run.Outcome == contract.OutcomeFailed)
@@ -237,8 +226,7 @@ func noticeOf(event contract.NotifyEvent, run Ended, since time.Time, to []strin
 	}}
 }
 
-// watchOverdue reports a job type once per rule and last success. Without a success, the first
-// look that saw the job type counts.
+// A job type is overdue once per rule and last success. Without a success, the first look that saw it counts.
 func (s *State) watchOverdue(f Facts) []contract.Notice {
 	var notices []contract.Notice
 	for _, known := range f.Rules.Types {
@@ -270,8 +258,7 @@ func (s *State) watchOverdue(f Facts) []contract.Notice {
 	return notices
 }
 
-// watchApprovals reports each approval once. While a run does not respond, its reported
-// approvals stay reported.
+// While a run does not respond, its reported approvals stay reported.
 func (s *State) watchApprovals(f Facts) []contract.Notice {
 	var notices []contract.Notice
 	var reported []string
@@ -297,8 +284,7 @@ func (s *State) watchApprovals(f Facts) []contract.Notice {
 	return notices
 }
 
-// approvalID returns the prefix of the ids of a run's approvals. It has no run id: a run that
-// waits long continues as new.
+// The prefix has no run id: a run that waits long continues as new.
 func approvalID(run string) string { return string(contract.NotifyApproval) + "/" + run + "/" }
 
 func (s *State) watchWorkers(f Facts) []contract.Notice {

@@ -7,8 +7,7 @@ type Seated[T any] interface {
 	Seat() *int
 }
 
-// Heap has the first of its elements at index 0. Its elements can be removed, and
-// moved after their order has changed.
+// Heap has its first element at index 0. Elements can be removed, and moved after their order has changed.
 type Heap[T Seated[T]] []T
 
 // Push adds an element.

@@ -18,7 +18,6 @@ func (q *Queue[T]) Pop() (first T) {
 	return first
 }
 
-// queue is a Queue as container/heap wants it.
 type queue[T Ordered[T]] []T
 
 func (q queue[T]) Len() int           { return len(q) }

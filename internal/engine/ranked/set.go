@@ -8,12 +8,10 @@ import (
 // Set is a set of elements with ids, which gives the one with the smallest id.
 type Set[T any] struct {
 	byID map[int]T
-	// order has the ids, and some that were removed: they leave when they come first, or
-	// when they are more than the others.
+	// order has the ids, and some removed ones until they come first or are too many.
 	order idHeap
 }
 
-// minOrder is how many ids are not worth looking through.
 const minOrder = 64
 
 // NewSet returns an empty set.
@@ -39,7 +37,6 @@ func (s *Set[T]) Add(id int, x T) {
 // Remove takes an element out.
 func (s *Set[T]) Remove(id int) { delete(s.byID, id) }
 
-// compact leaves each id once. The smallest comes first, in any order of the map.
 func (s *Set[T]) compact() {
 	s.order = s.order[:0]
 	//workflowcheck:ignore a heap returns the smallest, in whatever order it was filled

@@ -32,8 +32,7 @@ type NodeAttempt struct {
 	Job string `json:"job"`
 	// StartedAt is zero if unknown.
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// Lost means that the run has abandoned the worker, whose process may still execute the
-	// attempt.
+	// Lost: the run has abandoned the worker, whose process may still execute the attempt.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -69,13 +68,11 @@ type Alone struct {
 // Verdict is the answer to "may I reboot this node?".
 type Verdict struct {
 	Code Code `json:"code"`
-	// Running counts the known running jobs. Attempts lists them, after the lost ones, which are
-	// not counted in Running.
+	// Number of known running jobs, and their list after the lost ones.
 	Running  int           `json:"running"`
 	Attempts []NodeAttempt `json:"attempts"`
 	Alone    []Alone       `json:"alone"`
-	// Reported is false without a fresh report; Unsearched is true if not every open run was
-	// searched.
+	// Whether there is a fresh report, and whether some open runs were not searched.
 	Reported   bool `json:"reported"`
 	Unsearched bool `json:"unsearched,omitempty"`
 	// Draining means that the worker takes no new work, with any code.
@@ -118,7 +115,6 @@ func Decide(f Facts) Verdict {
 	return v
 }
 
-// alone returns the job types that only this worker can serve, if it may get work.
 func (f Facts) alone() []Alone {
 	others := slices.DeleteFunc(slices.Clone(f.Fleet), func(w contract.WorkerDetail) bool {
 		return w.Registration.ID == f.Worker.Registration.ID

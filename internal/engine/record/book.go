@@ -9,17 +9,12 @@ import (
 )
 
 const (
-	// maxJobs is how many jobs a segment has at most.
-	maxJobs = 8192
-	// maxBytes bounds a segment of several jobs below [contract.MaxPage].
-	maxBytes = 440 << 10
-	// inlineBytes bounds the last segment within a result. A larger one is stored.
+	maxJobs     = 8192
+	maxBytes    = 440 << 10
 	inlineBytes = 4 << 10
-	// storeAgain is after how long a segment that could not be stored is stored again.
-	storeAgain = 10 * time.Second
+	storeAgain  = 10 * time.Second
 )
 
-// segment are jobs that ended one after the other.
 type segment struct {
 	writer writer
 	entry  contract.RecordPage
@@ -44,12 +39,10 @@ func (s *segment) note(j *Job) {
 	s.count++
 }
 
-// room reports whether a job of about so many bytes still belongs here.
 func (s *segment) room(bytes int) bool {
 	return s.count == 0 || s.count < maxJobs && len(s.writer.out)+bytes <= maxBytes
 }
 
-// weight estimates the bytes of a job in a segment.
 func (j *Job) weight() int {
 	const fields = 32
 	size := fields + len(j.Key) + len(j.Summary) + len(j.Worker) + len(j.Error) + len(j.Work)
@@ -61,13 +54,11 @@ func (j *Job) weight() int {
 
 // Book is the record of one run.
 type Book struct {
-	pages []contract.RecordPage
-	// full are segments to be stored, oldest first; the first one is being stored.
+	pages   []contract.RecordPage
 	full    []segment
 	open    segment
 	storing bool
-	// at is when storing is tried again; zero: it has not failed.
-	at time.Time
+	at      time.Time
 }
 
 // NewBook returns an empty record.
@@ -84,8 +75,7 @@ func (b *Book) Add(j Job) {
 // Pages is the table of the stored segments.
 func (b *Book) Pages() []contract.RecordPage { return b.pages }
 
-// Store returns the segment that is to be stored now; nil: none, or one is being
-// stored. [Book.Stored] or [Book.Failed] is the answer.
+// Store returns the segment that is to be stored now. [Book.Stored] or [Book.Failed] is the answer.
 func (b *Book) Store(now time.Time) []byte {
 	if len(b.full) == 0 || b.storing || now.Before(b.at) {
 		return nil
@@ -170,7 +160,6 @@ func Unpack(packed []byte, pages []contract.RecordPage) (Book, error) {
 	return b, nil
 }
 
-// resume continues a segment.
 func resume(data []byte) (segment, error) {
 	s, r := newSegment(), reader{in: data}
 	jobs, err := r.jobs()

@@ -33,8 +33,7 @@ func Without(items []jobtype.BatchItem, parts []jobtype.Proposal, key string) (l
 	return left, leftParts
 }
 
-// Work encodes the [contract.JobWork] of a job: its proposal, or the proposals of its batch as
-// they were before they were joined.
+// Work encodes the [contract.JobWork] of a job: its proposal, or those of its batch before they were joined.
 func Work(own jobtype.Proposal, items []jobtype.BatchItem, parts []jobtype.Proposal, batchKey string) string {
 	work := contract.JobWork{Proposals: []jobtype.Proposal{own}, BatchKey: batchKey}
 	if len(items) > 0 {

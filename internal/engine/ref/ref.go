@@ -25,8 +25,7 @@ type Ref struct {
 	Workflow string
 	// Item is the path of an item, ITEM or ITEM/ITEM.
 	Item string
-	// HasKey is set for TYPE:KEY, NAME@ID:KEY and :KEY. dag:NAME:TASK is a task of all runs of a DAG, with
-	// Name dag:NAME.
+	// HasKey is set for TYPE:KEY, NAME@ID:KEY and :KEY. dag:NAME:TASK is a task of all runs of a DAG.
 	HasKey bool
 	Key    string
 }
@@ -49,7 +48,7 @@ const (
 // Kinds lists the kinds.
 func Kinds() []Kind { return []Kind{JobType, Worker, Lane, Pool, Object, Receiver, APIKey, DAG} }
 
-// The selectors after NAME@. No selector is the open run, or else the newest.
+// No selector is the open run, or else the newest.
 const (
 	Open = "open"
 	Last = "last"
@@ -67,10 +66,8 @@ const forms = "write NAME, NAME@, NAME@last, NAME@ID, RUN/ITEM, TYPE:KEY or KIND
 
 var (
 	jobIDPattern = regexp.MustCompile(`^` + jobPrefix + `[0-9]+$`)
-	// ticked is the id of a run that a Schedule started, with the group/ left out.
-	ticked = regexp.MustCompile(`^([a-z0-9][a-z0-9_-]*-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z)(?:/(.*))?$`)
-	// called is the id of a submission or a dry run, with the group/ left out. No name of a job type has
-	// these parts.
+	ticked       = regexp.MustCompile(`^([a-z0-9][a-z0-9_-]*-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z)(?:/(.*))?$`)
+	// called is the id of a submission or a dry run, without group/. No name of a job type has these parts.
 	called = regexp.MustCompile(`^([a-z0-9][a-z0-9_-]*-(?:adhoc|detect)-[^/]+)(?:/(.*))?$`)
 )
 
@@ -100,8 +97,7 @@ func Parse(text string) (Ref, error) {
 	return r, r.after(r.Text[end:])
 }
 
-// workflow reads the id of a workflow, and the item below it. The id of a group has two segments, that
-// of a DAG three.
+// The id of a group has two segments, that of a DAG three.
 func (r *Ref) workflow() bool {
 	text := strings.TrimRight(r.Text, "/")
 	if found := ticked.FindStringSubmatch(text); found != nil {
@@ -125,7 +121,7 @@ func (r *Ref) workflow() bool {
 	return false
 }
 
-// ofKind reads KIND/NAME. The name may have slashes, and may be empty: all of the kind.
+// The name may have slashes, and may be empty: all of the kind.
 func (r *Ref) ofKind() bool {
 	kind, name, ok := strings.Cut(r.Text, "/")
 	for _, known := range Kinds() {
@@ -137,7 +133,6 @@ func (r *Ref) ofKind() bool {
 	return false
 }
 
-// after reads the part behind the name.
 func (r *Ref) after(rest string) error {
 	if id, at := strings.CutPrefix(rest, "@"); at {
 		end := strings.IndexAny(id, ":/")

@@ -34,8 +34,7 @@ func Timed(id string) bool { return wholeTime.MatchString(id) || shortTime.Match
 // Reserved reports whether a run cannot be called id, since id means something else.
 func Reserved(id string) bool { return id == "" || id == Open || id == Last || id == Bad || Timed(id) }
 
-// Times are the instants that the id of a run can mean, newest first: the short form has no year, so it is
-// the last such day before now, or the one a year earlier.
+// Times are the instants that the id of a run can mean, newest first. The short form has no year.
 func Times(id string, now time.Time) []time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z"} {
 		if at, err := time.Parse(layout, id); err == nil {

@@ -49,7 +49,7 @@ func TestASilentAttemptIsAdopted(t *testing.T) {
 // not respond.
 func TestAnAttemptThatCannotBeAdopted(t *testing.T) {
 	t.Parallel()
-	for failure, ends := range map[Failure]string{contract.FailureNotRunning: "", contract.FailureNotTaken: "1 failed no heartbeat from a (lost 1 times, worker_loss_limit is 0)"} {
+	for failure, ends := range map[Failure]string{contract.FailureNotRunning: "", contract.FailureNotTaken: "1 failed LOSES_WORKERS: lost with a within 3 days (worker_loss_limit is 0): no heartbeat from a"} {
 		policy := jobtype.Policy{ExecutionTimeout: seconds(3600)}
 		s := play(t, Config{Adopt: true}, policy, node("a", 1), node("b", 1))
 		for name := range s.e.work {

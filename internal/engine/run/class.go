@@ -10,9 +10,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/ranked"
 )
 
-// class is a kind of item for placement: all items of a class can run on the same workers. So
-// one evaluation decides for all of them, and a class without a worker does not delay the
-// others.
+// class is a kind of item for placement: all its items can run on the same workers, and one evaluation decides for
+// them. A class without a worker does not delay others.
 type class struct {
 	key              string
 	handler, jobType string
@@ -20,29 +19,25 @@ type class struct {
 	labels           map[string]string
 	work             string
 	perWorker        int
-	// nowhere means that its items take no slot; shared, that they are sent to the shared queue;
-	// asks, that they still need their resources.
+	// nowhere: its items take no slot. shared: they go to the shared queue. asks: they still need their resources.
 	nowhere, shared, asks bool
-	// lacks are processes without the program of its items. direct overrides shared.
-	lacks  []string
-	direct bool
-	// crowd is set if items with the same needs wait already. nil means any needs.
+	lacks                 []string
+	direct                bool
+	// apart: its items may not share a worker with one another.
+	apart bool
+	// nil means any needs.
 	crowd *crowd
 
 	items ranked.Heap[*item]
-	// workers are the ranked candidates, the best first; possible counts those that could serve
-	// if they were not busy.
-	workers  ranked.Heap[*candidate]
-	possible int
-	// noWorkerSince is the loss of the last possible worker; zero while there is one.
+	// workers are the ranked candidates; possible counts those that could serve if they were not busy.
+	workers       ranked.Heap[*candidate]
+	possible      int
 	noWorkerSince time.Time
 	// failAt is the time at which the first item has waited too long for a worker.
 	failAt time.Time
 	// tryAt is the time of the next trial of a worker that seems full.
 	tryAt time.Time
-	// dirty means that the class must be evaluated; recovering, that the last possible worker was lost in an
-	// incomplete view. at is its place among the ready classes,
-	// first the order of its first item when it was put there.
+	// dirty: the class must be evaluated. recovering: the last possible worker was lost in an incomplete view.
 	dirty, recovering bool
 	at                int
 	first             rankOfItem
@@ -54,7 +49,7 @@ func (c *class) Before(o *class) bool { return c.first.before(o.first) }
 // Seat implements [ranked.Seated].
 func (c *class) Seat() *int { return &c.at }
 
-// rankOfItem is an item's order. Items that hold resources come first, so that grants are used.
+// Items that hold resources come first, so that grants are used.
 type rankOfItem struct {
 	waits bool // for its resources
 	order int64
@@ -80,8 +75,6 @@ type candidate struct {
 	at       int
 }
 
-// tier orders candidates: a free slot, a slot that will soon be free, a worker that only others
-// seem to fill, none.
 type tier uint8
 
 const (
@@ -104,6 +97,9 @@ func (d *candidate) rank(now time.Time) {
 		return
 	}
 	d.possible = true
+	if d.c.apart && d.w.apart > 0 {
+		return
+	}
 	free, ahead, most := d.w.room(d.c)
 	known, cool, pressing := free > 0 || ahead > 0, d.w.coolUntil, d.c.pressing(d.w)
 	if pressing {
@@ -137,8 +133,7 @@ func (d *candidate) usable(now time.Time) bool {
 	return d.tier < tierTrial || d.tier == tierTrial && !d.waits.After(now)
 }
 
-// pick returns the best worker for an item, except the one to avoid if another is as good; nil
-// if none has room.
+// pick returns the best worker with room, except the one to avoid if another is as good.
 func (c *class) pick(avoid string, now time.Time) *worker {
 	if len(c.workers) == 0 || !c.workers[0].usable(now) {
 		return nil
@@ -160,7 +155,6 @@ func (c *class) pick(avoid string, now time.Time) *worker {
 
 func (c *class) waitingSince(it *item) time.Time { return instant.Later(it.QueuedAt, c.noWorkerSince) }
 
-// head returns the next item to start; nil if none waits.
 func (c *class) head() *item {
 	if len(c.items) == 0 {
 		return nil
@@ -168,7 +162,7 @@ func (c *class) head() *item {
 	return c.items[0]
 }
 
-// keyOf returns the key of the item's class. The bytes are valid until the next call.
+// The bytes are valid until the next call.
 func (e *board) keyOf(it *item) []byte {
 	key := e.key[:0]
 	if it.requests() {
@@ -189,6 +183,9 @@ func (e *board) keyOf(it *item) []byte {
 	if it.kept() {
 		key = append(key, "\x00kept"...)
 	}
+	if it.keepsApart() {
+		key = append(key, "\x00apart"...)
+	}
 	for _, instance := range it.Lacks {
 		key = append(key, "\x00-"+instance...)
 	}
@@ -204,7 +201,7 @@ func (e *board) classOf(it *item, now time.Time) *class {
 	if c := e.classes[string(key)]; c != nil {
 		return c
 	}
-	c := &class{key: string(key), work: it.Work, asks: it.requests(), nowhere: it.Want.Nowhere, node: it.node(), labels: it.Want.Labels, lacks: it.Lacks, direct: it.Direct, at: -1}
+	c := &class{key: string(key), work: it.Work, asks: it.requests(), nowhere: it.Want.Nowhere, node: it.node(), labels: it.Want.Labels, lacks: it.Lacks, direct: it.Direct, apart: it.keepsApart(), at: -1}
 	if c.nowhere {
 		c.node, c.labels = "", nil
 	}
@@ -231,7 +228,7 @@ func (e *board) classOf(it *item, now time.Time) *class {
 
 func (c *class) adopt(work Work) {
 	c.handler, c.jobType, c.perWorker = work.Handler, work.JobType, work.PerWorker
-	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0 && !c.direct
+	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0 && !c.direct && !c.apart
 }
 
 func (e *board) enlist(c *class, w *worker, now time.Time) {
@@ -258,7 +255,6 @@ func (e *board) dismiss(w *worker) {
 	w.candidates = nil
 }
 
-// rerank updates the ranks of a worker whose room, state or pauses have changed.
 func (e *board) rerank(w *worker, now time.Time) {
 	if w == nil {
 		return
@@ -276,7 +272,6 @@ func (e *board) rerank(w *worker, now time.Time) {
 	}
 }
 
-// touch schedules an evaluation of a class before the step ends.
 func (e *board) touch(c *class) {
 	if !c.dirty {
 		c.dirty = true
@@ -284,10 +279,9 @@ func (e *board) touch(c *class) {
 	}
 }
 
-// discard drops an empty class that is pinned, of a crowd, or without some workers: there may be
-// as many such classes as nodes, or as needs.
+// There may be as many such classes as nodes, or as needs, so empty ones are dropped.
 func (e *board) discard(c *class) {
-	if c.node == "" && len(c.lacks) == 0 && c.crowd == nil || len(c.items) > 0 {
+	if c.node == "" && len(c.lacks) == 0 && c.crowd == nil && !c.apart || len(c.items) > 0 {
 		return
 	}
 	e.leaveCrowd(c)

@@ -52,7 +52,6 @@ func (e *course) park(it *item, now time.Time) {
 	e.late++
 }
 
-// fits reports whether an item that starts at that time ends before the closing.
 func (e *rules) fits(it *item, at time.Time) bool {
 	closes := e.closing.At
 	return closes.IsZero() || at.Before(closes) && !at.Add(e.estimate(it)).After(closes)
@@ -61,8 +60,7 @@ func (e *rules) fits(it *item, at time.Time) bool {
 // maxDone bounds the progress of a checkpoint: an item that has not ended has some work left.
 const maxDone = 99
 
-// estimate returns the expected rest of an item's run; 0 if unknown. After a checkpoint it is
-// the work left, if the handler reported that.
+// estimate returns the expected rest of an item's run. After a checkpoint it is the reported rest.
 func (e *rules) estimate(it *item) time.Duration {
 	whole := e.whole(it)
 	if len(it.Checkpoint) > 0 && it.Done > 0 {
@@ -78,7 +76,6 @@ func (e *rules) whole(it *item) time.Duration {
 	return e.closing.Learned
 }
 
-// refit evaluates a waiting item again: its rest may be shorter now.
 func (e *course) refit(it *item, now time.Time) {
 	if it.Phase == PhaseLate {
 		e.leave(it)
@@ -88,7 +85,6 @@ func (e *course) refit(it *item, now time.Time) {
 	e.watchClosing(it)
 }
 
-// watchClosing schedules an evaluation for the time at which the item no longer fits.
 func (e *ledger) watchClosing(it *item) {
 	if e.closing.At.IsZero() || it.inFlight() {
 		return

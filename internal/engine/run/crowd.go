@@ -6,24 +6,20 @@ import (
 )
 
 const (
-	// maxAlike bounds the items that request the same needs at once: enough to use released
-	// resources, few enough for admission.
+	// maxAlike is enough to use released resources, and few enough for admission.
 	maxAlike = 16
-	// maxWaits bounds the items of a run that wait for resources at once.
 	maxWaits = 500
 	// maxMoves bounds the items that one step sets aside; the next step continues at once.
 	maxMoves = 2000
 )
 
-// crowd counts the items that wait for the same resources. Further items with these needs have
-// classes of their own, so that they do not block others.
+// crowd counts the items that wait for the same resources. Further ones have their own class, so that they block no others.
 type crowd struct {
 	key     string
 	waiting int
 	classes []*class
 }
 
-// full reports whether no more items with these needs should request them.
 func (k *crowd) full(e *rules) bool {
 	if k == nil {
 		return false
@@ -37,7 +33,6 @@ func (k *crowd) full(e *rules) bool {
 
 func (c *class) full(e *rules) bool { return c != nil && c.crowd.full(e) }
 
-// crowdOf returns the crowd of an item that must still request its needs; nil if there is none.
 func (e *board) crowdOf(it *item) *crowd {
 	if len(e.crowds) == 0 || !it.requests() {
 		return nil
@@ -45,8 +40,7 @@ func (e *board) crowdOf(it *item) *crowd {
 	return e.crowds[it.Needs.Key()]
 }
 
-// atGate counts the items that request resources, or hold them and do not run: each will soon
-// run. It omits those that wait for others' resources.
+// atGate counts the items that will soon run: they request resources, or hold them.
 func (e *board) atGate() int { return e.gate.Len() - e.waits }
 
 func (v Waits) apply(e *Engine, _ time.Time) {
@@ -72,8 +66,6 @@ func (e *board) await(it *item) {
 	}
 }
 
-// reportCrowd reports the items of a crowd that has just become full: they do not request their
-// needs now.
 func (e *board) reportCrowd(k *crowd) {
 	var ids []int
 	for _, c := range k.classes {
@@ -111,7 +103,6 @@ func (e *board) forgetCrowd(k *crowd) {
 	}
 }
 
-// setAside moves an item from its class to that of its crowd. Each item is moved once.
 func (e *board) setAside(it *item, now time.Time) {
 	e.dequeue(it)
 	e.push(it, now)
@@ -143,8 +134,7 @@ func (e *board) leaveCrowd(c *class) {
 	}
 }
 
-// returnGrants releases the resources of items that no worker can run now. They request them
-// again when there is a worker. It reports whether it released any.
+// returnGrants releases the resources of items that no worker can run now, and reports whether there were any.
 func (e *course) returnGrants(c *class, now time.Time) bool {
 	it := c.head()
 	if it == nil || !it.Granted || it.kept() || c.nowhere || c.possible > 0 {
@@ -158,11 +148,9 @@ func (e *course) returnGrants(c *class, now time.Time) bool {
 	return true
 }
 
-// kept reports whether the item holds objects of a lost attempt. Its work may be half done, so
-// that no other item gets the objects before the attempt is repeated.
+// kept: the work of a lost attempt may be half done, so no other item gets its objects.
 func (it *item) kept() bool { return it.Granted && it.Ran && len(it.Needs.Exclusive) > 0 }
 
-// readmitWaits counts the restored items that wait, before any is added to a class.
 func (e *board) readmitWaits(items []*item) {
 	for _, it := range items {
 		if it != nil && it.Waits {

@@ -14,25 +14,19 @@ type Kind uint8
 const (
 	// Start an attempt of the item.
 	Start Kind = iota + 1
-	// Cancel the running attempt; its end is still expected.
 	Cancel
-	// Forget the running attempt: its end is no longer expected.
 	Forget
-	// Abandon the running attempt in its worker's place. It ends as a lost worker, or with its
-	// real outcome if that arrives first.
+	// Abandon the running attempt in its worker's place. Its real outcome counts if that arrives first.
 	Abandon
-	// Adopt the running attempt, which the server has timed out and whose worker may still run
-	// it: another activity replaces the first one, as adoption number Adoption. It ends as the
-	// attempt ends, or with FailureNotRunning.
+	// Adopt the running attempt, which the server has timed out and whose worker may still run it: another activity
+	// replaces the first one. It ends as the attempt ends, or with FailureNotRunning.
 	Adopt
 	Probe
-	// ReportTrouble reports to the registry that programs do not start on the worker, with the
-	// code Trouble; ClearTrouble reports the end of that.
+	// ReportTrouble reports that programs do not start on the worker, with the code Trouble.
 	ReportTrouble
 	ClearTrouble
 	Watch
-	// Acquire the item's [Needs] with the number Ask. The answer is [Granted] or [Refused], at
-	// any later time, perhaps after [Waits].
+	// Acquire the item's [Needs] with the number Ask. The answer is [Granted] or [Refused], perhaps after [Waits].
 	Acquire
 	Release
 	// MoreFences requests another range of fences; the answer is [FencesGranted].
@@ -43,8 +37,7 @@ const (
 type Decision struct {
 	Kind          Kind
 	Item, Attempt int
-	// Worker and Instance name the process; empty on Start for the shared queue, or for no
-	// worker.
+	// Worker and Instance are empty on Start for the shared queue, or for no worker.
 	Worker, Instance string
 	// For Start: Bytes is the estimated size of the attempt's input.
 	Work             string
@@ -81,11 +74,9 @@ const (
 	AttemptFailed
 	// Admitted means that the item has its resources; [Engine.Proceed] starts it.
 	Admitted
-	// Crowded means that others hold the item's needs. Reported with [Config.Admit], perhaps
-	// twice.
+	// Crowded means that others hold the item's needs. Reported with [Config.Admit], perhaps twice.
 	Crowded
-	// Deferred means that the item waits for its time without a concurrency slot; Due, that the
-	// time has come and [Engine.Proceed] continues it. Both are reported with [Config.Admit].
+	// Deferred: the item waits for its time without a concurrency slot. Due: the time has come, see [Engine.Proceed].
 	Deferred
 	Due
 )

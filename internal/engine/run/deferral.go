@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// deferItem makes an item wait that its handler has deferred. This costs no retry.
+// A deferral costs no retry.
 func (e *course) deferItem(it *item, end Ending, now time.Time) {
 	switch {
 	case it.Canceling != "":
@@ -31,15 +31,13 @@ func (e *course) deferItem(it *item, end Ending, now time.Time) {
 	}
 }
 
-// endDeferral drops the deferral of an item whose attempt has ended otherwise.
 func (it *item) endDeferral(failure Failure) {
 	if failure != contract.FailureDeferred && failure != contract.FailureGuard {
 		it.Deferral, it.DeferredAt = "", time.Time{}
 	}
 }
 
-// due continues with an item whose time has come. With [Config.Admit] a deferred item has lost
-// its concurrency slot, and waits for [Engine.Proceed].
+// With [Config.Admit] a deferred item has lost its concurrency slot, and waits for [Engine.Proceed].
 func (e *course) due(it *item, at, now time.Time) {
 	it.QueuedAt, it.Phase = at, PhaseNone
 	if !e.admit || it.Deferral == "" {
@@ -50,7 +48,7 @@ func (e *course) due(it *item, at, now time.Time) {
 	e.reports = append(e.reports, Report{Kind: Due, Item: it.ID})
 }
 
-// waitOfDeferred describes the wait of a deferred item. Since is the first deferral in a row.
+// Since is the first deferral in a row.
 func (it *item) waitOfDeferred() Wait {
 	code := it.Deferral.WaitCode()
 	return Wait{Code: code, Since: it.DeferredAt, Until: it.ReadyAt, Detail: explain.TextDeferred(code, it.ReadyAt, it.Error)}

@@ -1,11 +1,9 @@
-// Package run decides about the items of one run: the worker of an item, the meaning of an
-// attempt's end, the retries, and the end of the item. A job group and a DAG are two sources of
-// items: a source decides which items there are, an [Engine] decides how each of them runs. The
-// sources are the packages below, group and dagrun.
+// Package run decides about the items of one run: the worker of an item, the meaning of an attempt's end, the
+// retries, and the end of the item. A source (package group or dagrun) decides which items there are, an [Engine]
+// decides how each of them runs.
 //
-// The package is pure: no clock, no I/O, no goroutines, and nothing depends on the order of a
-// map. Time enters with every event. The results are a list of [Decision] values for the
-// workflow, and a list of [Report] values about items for the source.
+// The package is pure: no clock, no I/O, no goroutines, no map order. Time enters with every event. The results are
+// [Decision] values for the workflow, and [Report] values for the source.
 //
 // An item is in one of these states until it settles:
 //

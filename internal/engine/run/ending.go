@@ -13,11 +13,9 @@ import (
 
 const (
 	maxMessage = 1024
-	// maxCuts bounds the consecutive window ends that stop an item without a new checkpoint.
-	// Beyond it the item would repeat the same work every night.
+	// Beyond maxCuts the item would repeat the same work every night.
 	maxCuts = 3
-	// idPause and idTries bound the wait of an item without a worker for an id that another
-	// workflow has: two minutes, longer than a canceled run usually takes to end.
+	// Two minutes: longer than a canceled run usually takes to free its id.
 	idPause = 2 * time.Second
 	idTries = 60
 )
@@ -35,9 +33,8 @@ func (v Ended) apply(e *Engine, now time.Time) {
 	e.endAttempt(it, v.Ending, now)
 }
 
-// A delivered outcome counts while no other attempt has started: it is the real outcome. It is
-// ignored if its process is fenced, if it was reported before, or if a reset run has forgotten
-// its attempt. An attempt that has cost a retry can only turn into a success.
+// A delivered outcome counts while no other attempt has started. It is ignored if its process is fenced, if it was
+// reported before, or if a reset run has forgotten its attempt. After a charged retry only a success counts.
 func (v Delivered) apply(e *Engine, now time.Time) {
 	it := e.items[v.Item]
 	if it == nil || v.Attempt != 0 && it.Attempt != v.Attempt || e.fleet.isFenced(v.Ending.Worker, v.Ending.Instance) {
@@ -113,16 +110,14 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 	}
 }
 
-// reportFailure reports a failed attempt to the source. The failure of a canceled attempt is not
-// about the work.
+// The failure of a canceled attempt is not about the work.
 func (e *outbox) reportFailure(it *item, end Ending) {
 	if it.Canceling == "" {
 		e.reports = append(e.reports, Report{Kind: AttemptFailed, Item: it.ID, Attempt: it.Attempt, Message: end.Message, Worker: it.Worker})
 	}
 }
 
-// endCanceled settles a canceled item. An item that only its window has stopped waits for the
-// next window instead.
+// An item that only its window has stopped waits for the next window.
 func (e *course) endCanceled(it *item, message string, now time.Time) {
 	if it.Cut && e.stopped == Open {
 		if it.Cuts++; it.Cuts < maxCuts {
@@ -135,7 +130,6 @@ func (e *course) endCanceled(it *item, message string, now time.Time) {
 	e.settle(it, Canceled, cmp.Or(it.Canceling, message), now)
 }
 
-// retryOr retries a failed item, preferably elsewhere, or settles it in state.
 func (e *course) retryOr(it *item, state State, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Charged == it.Attempt {
@@ -181,7 +175,7 @@ func (e *rules) retryOf(it *item) Retry {
 	return Retry{Limit: p.RetryLimit, Backoff: p.RetryBackoff.Std(), MaxBackoff: p.RetryMaxBackoff.Std()}
 }
 
-// requeue places an item again that its worker did not run or handed back. This costs no retry.
+// requeue costs no retry.
 func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 	if !it.inFlight() {
 		e.refit(it, now)
@@ -213,7 +207,6 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 	it.Error = clip(end.Message)
 }
 
-// retake waits for an id that another workflow has.
 func (e *course) retake(it *item, end Ending, now time.Time) {
 	switch it.Requeues++; {
 	case it.Canceling != "":
@@ -228,8 +221,7 @@ func (e *course) retake(it *item, end Ending, now time.Time) {
 	}
 }
 
-// refused records that an item found no room on its worker. A worker that looks free all the
-// same cools down.
+// A worker that looks free all the same cools down.
 func (e *course) refused(it *item, silent bool, now time.Time) {
 	w := e.fleet.instance(it.Worker, it.Instance)
 	if w == nil {
@@ -241,7 +233,6 @@ func (e *course) refused(it *item, silent bool, now time.Time) {
 	e.rerank(w, now)
 }
 
-// again places an item again, unless the item or the run is being stopped.
 func (e *course) again(it *item, avoid string, now time.Time) {
 	switch {
 	case it.Canceling != "":
@@ -254,16 +245,14 @@ func (e *course) again(it *item, avoid string, now time.Time) {
 	}
 }
 
-// Again returns the numbers of retries, and of replacements after a lost worker or a return,
-// that have started since its last call.
+// Again returns the numbers of started retries, and of replacements, since its last call.
 func (e *outbox) Again() (retried, replaced int) {
 	retried, replaced = e.retried, e.replaced
 	e.retried, e.replaced = 0, 0
 	return retried, replaced
 }
 
-// Cancel ends one item: at once if it does not run, else when its handler has ended. It returns
-// false for an item that has settled.
+// Cancel ends one item. It returns false for an item that has settled.
 func (e *Engine) Cancel(now time.Time, id int, reason string) bool {
 	it := e.items[id]
 	switch {
@@ -294,14 +283,12 @@ func (e *course) cancel(it *item, reason string, now time.Time) {
 	e.timers.Push(timer{at: it.CancelBy, kind: timerForget, item: it.ID, attempt: it.Attempt})
 }
 
-// forget continues without the end of a canceled attempt.
 func (e *course) forget(it *item, now time.Time) {
 	e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
 	e.settle(it, Canceled, explain.TextZombie(it.Canceling, it.Worker, true), now)
 }
 
-// Expire ends one item without waiting for its handler, which is stopped. Its outcome no longer
-// counts. It returns false for an item that has settled.
+// Expire ends one item without waiting for its handler. It returns false for an item that has settled.
 func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 	it := e.items[id]
 	if it == nil {
@@ -322,8 +309,7 @@ func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 	return true
 }
 
-// Bar prevents another attempt of an item, for reason. An item that waits after a failure
-// settles as failed now; with done every waiting item settles as canceled.
+// Bar prevents another attempt of an item. With done every waiting item settles as canceled, else as failed after a failure.
 func (e *Engine) Bar(now time.Time, id int, reason string, done bool) {
 	it := e.items[id]
 	if it == nil {

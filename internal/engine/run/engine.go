@@ -18,26 +18,21 @@ type Config struct {
 	Limit int
 	// Work has the known kinds of work, by the name in items.
 	Work map[string]Work
-	// Claims means that [Acquire], [Release] and [MoreFences] are carried out; without it every
-	// item may start.
+	// Claims means that [Acquire], [Release] and [MoreFences] are carried out.
 	Claims bool
 	// Admit makes an item with resources wait for [Engine.Proceed].
 	Admit bool
 	// Adopt means that [Adopt] is carried out.
 	Adopt bool
-	// Reoffer means that the source offers untouched items again after [Restore], so that the
-	// state need not include them.
+	// Reoffer means that the source offers untouched items again after [Restore], so the state omits them.
 	Reoffer bool
-	// Fence and Fences are a range granted to the run as a whole; without one fences count from
-	// the clock.
+	// Range granted to the run as a whole; without one fences count from the clock.
 	Fence, Fences int64
-	// RollEvents is the length of history from which the run continues as new when possible; 0
-	// means 20,000.
+	// Length of history from which the run continues as new; 0 means 20,000.
 	RollEvents int
 }
 
-// Engine runs the items of one run. Create it with [New] or [Restore]. It is not safe for
-// concurrent use. Its parts are in parts.go.
+// Engine runs the items of one run. Its parts are in parts.go. It is not safe for concurrent use.
 type Engine struct{ views }
 
 // New returns an engine without items; fences count from now.
@@ -65,9 +60,8 @@ func (e *Engine) Apply(now time.Time, event Event) {
 	e.fireTimers(now)
 }
 
-// Take advances the run and returns the decisions, in order, and the reports about items. Both
-// slices are valid until the next call. A source that offers items in answer to reports calls
-// Take again until there are no reports.
+// Take advances the run and returns decisions and reports, both valid until the next call. A source that offers items
+// in answer to reports calls Take again until there are no reports.
 func (e *Engine) Take(now time.Time) ([]Decision, []Report) {
 	e.begin()
 	e.fireTimers(now)
@@ -79,7 +73,6 @@ func (e *Engine) Take(now time.Time) ([]Decision, []Report) {
 	return decisions, reports
 }
 
-// begin requests the probes again that were lost with the previous workflow run.
 func (e *Engine) begin() {
 	if !e.fleet.reprobe {
 		return
@@ -92,12 +85,10 @@ func (e *Engine) begin() {
 	}
 }
 
-// maxSettled bounds the items whose memory is kept: a run ends about as many items in a step as
-// it starts.
+// maxSettled: a run ends about as many items in a step as it starts.
 const maxSettled = 256
 
-// fresh returns memory for an item. Memory of settled items is reused only here, between two
-// steps, when nothing refers to it any more.
+// Memory of settled items is reused only between two steps, when nothing refers to it.
 func (e *ledger) fresh() *item {
 	n := len(e.settled) - 1
 	if n < 0 {
@@ -110,8 +101,7 @@ func (e *ledger) fresh() *item {
 
 func (e *outbox) decide(d Decision) { e.decisions = append(e.decisions, d) }
 
-// Offer adds an item. An item with an open id is ignored. If the run is stopped, the item
-// settles at once.
+// Offer adds an item, unless its id is open. If the run is stopped, the item settles at once.
 func (e *Engine) Offer(now time.Time, in Item) {
 	if e.items[in.ID] != nil {
 		return
@@ -130,8 +120,7 @@ func (e *Engine) Offer(now time.Time, in Item) {
 	e.enqueue(it, in.NotBefore, now)
 }
 
-// Withdraw removes an item that does not run, without a report, and releases its grants. It
-// returns false if the item runs or is unknown.
+// Withdraw removes an item that does not run, without a report. It returns false for any other.
 func (e *Engine) Withdraw(id int) bool {
 	it := e.items[id]
 	if it == nil || it.inFlight() {
@@ -171,8 +160,7 @@ func (e *board) SetLimit(limit int) {
 	e.touchAll() // The limit determines whether a crowd is full.
 }
 
-// Suspend prevents starts because the window has closed and another will open: items wait for
-// [Engine.Unsuspend].
+// Suspend prevents starts between two windows, until [Engine.Unsuspend].
 func (e *course) Suspend(now time.Time) {
 	e.suspended = true
 	e.rest(now)
@@ -185,8 +173,7 @@ func (e *course) Unsuspend(now time.Time) {
 	e.touchAll()
 }
 
-// rest releases the resources of waiting items while nothing starts. Waits for a worker do not
-// count meanwhile.
+// Waits for a worker do not count while nothing starts.
 func (e *course) rest(now time.Time) {
 	for _, it := range e.gate.Sorted() {
 		e.dequeue(it)

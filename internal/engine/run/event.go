@@ -17,9 +17,8 @@ type Tick struct{}
 
 func (Tick) apply(*Engine, time.Time) {}
 
-// WorkersChanged is a view of the fleet. A whole view replaces the previous one; in an
-// incomplete one the absence of a worker means nothing. A partial view has the changed workers
-// and, in Gone, the removed ones.
+// WorkersChanged is a view of the fleet. In an incomplete one the absence of a worker means nothing. A partial view
+// has the changed workers and, in Gone, the removed ones.
 type WorkersChanged struct {
 	Workers    []contract.WorkerView
 	Incomplete bool
@@ -31,14 +30,12 @@ type WorkersChanged struct {
 type WorkerProbed struct {
 	ID, Instance string
 	Alive        bool
-	// BeatAt is the time of its last heartbeat by its own clock, zero if unknown; Used is the
-	// number of used slots in it.
+	// Last heartbeat by the worker's clock, zero if unknown, and the used slots in it.
 	BeatAt time.Time
 	Used   int
 }
 
-// WorkerHasRoom means that a worker which returned an item has a free slot for that handler
-// again.
+// WorkerHasRoom means: a worker which returned an item has a free slot for that handler again.
 type WorkerHasRoom struct {
 	ID, Instance, Handler string
 	Load                  LoadReport
@@ -50,8 +47,7 @@ type Ended struct {
 	Ending        Ending
 }
 
-// Delivered is an ending that a worker delivered by itself, because the server had ended its
-// attempt. It counts until another attempt starts.
+// Delivered is an ending from the worker itself, because the server had ended its attempt.
 type Delivered struct {
 	Item int
 	// Attempt and Fence identify the attempt; 0 if unknown.
@@ -68,8 +64,7 @@ type Granted struct {
 	Result *contract.KeyResult
 }
 
-// Waits answers [Acquire]: the item cannot have its resources yet. [Granted] or [Refused]
-// follows.
+// Waits answers [Acquire]: [Granted] or [Refused] follows later.
 type Waits struct{ Item, Ask int }
 
 // Refused answers [Acquire]: the item will never get its resources.
@@ -84,8 +79,7 @@ type Revoked struct {
 	Reason    string
 }
 
-// Renewed replaces the fences of an item that has its resources: the run was reset, and has
-// forgotten its used fences.
+// Renewed replaces the fences of an item after a reset, which has forgotten the used ones.
 type Renewed struct {
 	Item, Ask     int
 	Fence, Fences int64

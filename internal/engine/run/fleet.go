@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 	"github.com/roundsman/roundsman/internal/engine/run/sameview"
 )
 
@@ -16,9 +17,8 @@ func (v WorkersChanged) apply(e *Engine, now time.Time) {
 	e.returnLost(now)
 }
 
-// updateFleet applies a new view and keeps the records of workers with unchanged processes. For
-// a removed worker it keeps only the run's attempts; an incomplete view removes none. It returns
-// the workers whose processes with possible attempts are gone.
+// updateFleet keeps the records of workers with unchanged processes; an incomplete view removes none. It returns the
+// workers whose processes with possible attempts are gone.
 func (e *course) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	f, gone := &e.fleet, map[string]bool{}
 	f.view++
@@ -54,7 +54,11 @@ func (e *course) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 		}
 		delete(f.absent, seen.ID)
 		lost = lost || len(seen.Fenced) > 0 && (w == nil || !slices.Equal(w.Fenced, seen.Fenced))
+		left := w.leaves()
 		w = e.see(w, *seen, now)
+		if w.inFlight > 0 && w.leaves() != left && (w.online() || !left) {
+			e.announce(w)
+		}
 		w.view = f.view
 		f.put(w)
 		seenNow++
@@ -77,7 +81,15 @@ func (e *course) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	return gone
 }
 
-// unsee removes a worker that is no longer in the view.
+func (e *ledger) announce(w *worker) {
+	//workflowcheck:ignore each item is set for itself
+	for _, it := range e.flight {
+		if it.Worker == w.ID && it.Instance == w.Instance {
+			it.Announced = w.leaves()
+		}
+	}
+}
+
 func (e *board) unsee(w *worker) {
 	if w == nil {
 		return
@@ -86,7 +98,7 @@ func (e *board) unsee(w *worker) {
 	e.dismiss(w)
 	e.fleet.drop(w)
 	if w.inFlight > 0 {
-		e.fleet.setAbsent(&worker{WorkerView: contract.WorkerView{ID: w.ID, Instance: w.Instance}, own: w.own, inFlight: w.inFlight})
+		e.fleet.setAbsent(&worker{WorkerView: contract.WorkerView{ID: w.ID, Instance: w.Instance}, own: w.own, inFlight: w.inFlight, apart: w.apart})
 	}
 }
 
@@ -107,7 +119,6 @@ func (e *views) Deserted() bool {
 	return true
 }
 
-// see applies the registry's view of one worker; w is its previous record.
 func (e *board) see(w *worker, seen contract.WorkerView, now time.Time) *worker {
 	fresh := w == nil || len(w.candidates) == 0
 	e.noteSeen(w, seen)
@@ -146,7 +157,6 @@ func (e *board) see(w *worker, seen contract.WorkerView, now time.Time) *worker 
 	return w
 }
 
-// noteSeen counts a change of a worker, unless only its heartbeat is new.
 func (e *board) noteSeen(w *worker, seen contract.WorkerView) {
 	if w != nil && !w.suspect && w.coolUntil.IsZero() {
 		before := w.WorkerView
@@ -220,12 +230,9 @@ func (e *course) Exclude(now time.Time, id, instance, handler string) {
 // WhyGone returns why a process can report nothing any more, or "".
 func (e *views) WhyGone(id, instance string) string { return e.fleet.whyGone(id, instance) }
 
-// abandonGone ends attempts on these workers if the registry has given the process up: OFFLINE
-// without a sign of life, or a process that lost its id. Most such attempts have timed out by
-// their heartbeat long before.
+// abandonGone ends attempts if the registry has given the process up.
 //
-// A running attempt keeps its activity until the server has ended it: two activities of one item
-// cannot be open at once.
+// A running attempt keeps its activity until the server has ended it: two activities of one item cannot be open at once.
 func (e *course) abandonGone(workers map[string]bool, now time.Time) {
 	var lost []*item
 	//workflowcheck:ignore sorted right below
@@ -248,7 +255,6 @@ func (e *course) abandonGone(workers map[string]bool, now time.Time) {
 	}
 }
 
-// returnLost places items again whose worker has returned, or whose policy no longer holds them.
 func (e *course) returnLost(now time.Time) {
 	var back []*item
 	for _, it := range e.lost.Sorted() {
@@ -287,19 +293,10 @@ func (e *views) Detectors(handler, jobType string) []Detector {
 }
 
 // Candidate is a worker for the work, whether it can serve now or not.
-type Candidate struct {
-	ID, Instance string
-	CoolUntil    time.Time
-	// Usable means that it can serve now; Online, that it can or may soon. Code and Reason
-	// explain why it cannot.
-	Usable, Online, Offline bool
-	Code                    contract.Code
-	Reason                  string
-}
+type Candidate = attempt.Candidate
 
-// Candidates lists the workers with these labels that have the handler of the work, by id: to
-// detect, or else to execute. Work without a handler is for every worker that accepts its job
-// type.
+// Candidates lists the workers with these labels and the handler of the work, by id. Work without a handler is for
+// every worker that accepts its job type.
 func (e *views) Candidates(name string, detect bool, labels map[string]string) []Candidate {
 	work := e.work[name]
 	var list []Candidate
@@ -334,10 +331,7 @@ func (w *worker) troubleCode(handler string) contract.Code {
 }
 
 // Detector is a worker that can detect.
-type Detector struct {
-	ID, Instance string
-	CoolUntil    time.Time
-}
+type Detector = attempt.Detector
 
 // Usable reports whether some worker could execute the work, busy or not.
 func (e *views) Usable(name string) bool {

@@ -7,6 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/needs"
 	"github.com/roundsman/roundsman/internal/engine/run/attempt"
+	"github.com/roundsman/roundsman/internal/engine/run/losses"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -20,8 +21,7 @@ type Want = attempt.Want
 // Needs are resources that an item holds from before its attempt until its end.
 type Needs = needs.Needs
 
-// Work is the common part of the items of one kind. A source may replace it while its items
-// wait.
+// Work is the common part of the items of one kind. A source may replace it while items wait.
 type Work struct {
 	Handler string
 	// JobType excludes workers that do not serve it; if empty, no job type.
@@ -71,19 +71,21 @@ type item struct {
 	Item
 
 	Phase Phase `json:"ph"`
-	// Retries counts attempts after a failure, Losses those after a lost worker, Requeues
-	// consecutive ones that a busy id kept from starting.
-	Retries  int `json:"r,omitempty"`
-	Losses   int `json:"l,omitempty"`
-	Requeues int `json:"rq,omitempty"`
+	// Requeues counts consecutive attempts that a busy id kept from starting.
+	Retries  int         `json:"r,omitempty"`
+	Requeues int         `json:"rq,omitempty"`
+	Losses   losses.List `json:"ls,omitempty"`
+	// Apart means that no other such attempt may run on its worker, see [item.keepsApart].
+	Apart bool `json:"ap,omitempty"`
+	// Announced means that the stop of its worker was announced while it ran: its loss does not count.
+	Announced bool `json:"an,omitempty"`
 	// Worker runs the item or ran it last; Instance is empty if no slot is taken.
 	Worker   string `json:"wk,omitempty"`
 	Instance string `json:"in,omitempty"`
 	// Avoid is the worker on which it failed last, Pin the one that a lost item returns to.
 	Avoid string `json:"v,omitempty"`
 	Pin   string `json:"pin,omitempty"`
-	// ReadyAt is its earliest start, QueuedAt the start of its wait for a worker, WaitsAt the
-	// start of any other wait.
+	// Earliest start, start of the wait for a worker, start of any other wait.
 	ReadyAt   time.Time `json:"ra,omitzero"`
 	QueuedAt  time.Time `json:"qa,omitzero"`
 	WaitsAt   time.Time `json:"wa,omitzero"`
@@ -91,27 +93,23 @@ type item struct {
 	// CancelBy is the end of the wait for a canceled attempt.
 	Canceling string    `json:"x,omitempty"`
 	CancelBy  time.Time `json:"xb,omitzero"`
-	// Cut means that the run's own end stops the attempt, not an operator. Cuts counts
-	// consecutive cuts without a new checkpoint.
+	// Cut: the run's own end stops the attempt. Cuts counts consecutive ones without a new checkpoint.
 	Cut   bool   `json:"ct,omitempty"`
 	Cuts  int    `json:"cs,omitempty"`
 	Error string `json:"e,omitempty"`
-	// Reported is the attempt whose end its worker has reported. Charged is the attempt that has
-	// cost a retry. Abandoned is the attempt that is ended in its worker's place.
+	// Attempts whose end was reported, that cost a retry, and that are ended in their worker's place.
 	Reported  int    `json:"rp,omitempty"`
 	Charged   int    `json:"ch,omitempty"`
 	Abandoned int    `json:"ab,omitempty"`
 	Lost      Ending `json:"lost,omitzero"`
-	// Retrying means that the next attempt is a retry; Replacing, that it replaces one that its
-	// worker lost or returned.
+	// Retrying: the next attempt is a retry. Replacing: it replaces a lost or returned one.
 	Retrying  bool `json:"ry,omitempty"`
 	Replacing bool `json:"rep,omitempty"`
 	Adoptions int  `json:"ad,omitempty"`
 	// Ran means that an attempt has really run, so that ExpiresAt no longer applies.
 	Ran     bool `json:"ran,omitempty"`
 	Resumed bool `json:"rs,omitempty"`
-	// Asking means that its request has no answer. Granted means that it has its resources, with
-	// the fences from Fence+1 to FenceEnd. Ask counts its requests.
+	// Asking: its request has no answer. Granted: it has its resources, with the fences from Fence+1 to FenceEnd.
 	Asking   bool  `json:"q,omitempty"`
 	Granted  bool  `json:"g,omitempty"`
 	Ask      int   `json:"k,omitempty"`
@@ -122,12 +120,10 @@ type item struct {
 	// Aside means that it is queued in a class of its needs, see [crowd].
 	Aside bool  `json:"asd,omitempty"`
 	Sent  int64 `json:"sf,omitempty"`
-	// Lacks are the processes without its program, sorted. Direct means that it is sent to a
-	// worker, although its work has a shared queue.
+	// Lacks are the processes without its program, sorted. Direct overrides a shared queue.
 	Lacks  []string `json:"la,omitempty"`
 	Direct bool     `json:"di,omitempty"`
-	// Deferral is the kind of its last ending if that deferred it; DeferredAt is the first such
-	// ending in a row.
+	// Kind of its last ending if that deferred it, and the first such ending in a row.
 	Deferral   Failure   `json:"df,omitempty"`
 	DeferredAt time.Time `json:"da,omitzero"`
 	Barred     string    `json:"b,omitempty"`
@@ -145,7 +141,6 @@ func (it *item) Seat() *int { return &it.at }
 
 func (it *item) requests() bool { return !it.Granted && it.Needs.Some() }
 
-// node returns the only worker for the item; empty for any.
 func (it *item) node() string { return cmp.Or(it.Pin, it.Want.Node) }
 
 func (it *item) changedAt() time.Time {

@@ -7,9 +7,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 )
 
-// Short work ends before the run has received its end and sent the next item, and the slot is
-// empty meanwhile. So a worker on which work ends quickly gets a few items beyond its slots,
-// which wait at its gate.
+// Short work ends before the run has received its end and sent the next item. So a worker on which work ends quickly
+// gets a few items beyond its slots.
 const (
 	// aheadWindow is the time within which a worker is expected to begin all prefetched items.
 	aheadWindow = 50 * time.Millisecond
@@ -22,7 +21,7 @@ const (
 // LoadReport is a worker's report of the slots that other runs use.
 type LoadReport = attempt.LoadReport
 
-// observe applies a worker's report about itself. An older one changes nothing.
+// An older report changes nothing.
 func (w *worker) observe(handler string, said LoadReport, now time.Time) {
 	if said.At.IsZero() || said.At.Before(w.load.At) {
 		return
@@ -41,8 +40,7 @@ func (w *worker) observe(handler string, said LoadReport, now time.Time) {
 	}
 }
 
-// observeUsed applies the used slots of the worker's heartbeat. The run subtracts its own share;
-// the split of the rest by handler stays unchanged.
+// observeUsed subtracts the run's own share; the split of the rest by handler stays unchanged.
 func (w *worker) observeUsed(at time.Time, used int, now time.Time) {
 	if at.IsZero() || at.Before(w.load.At) {
 		return
@@ -50,9 +48,8 @@ func (w *worker) observeUsed(at time.Time, used int, now time.Time) {
 	w.load.Set(at, max(used-w.inFlight, 0), now)
 }
 
-// refused begins the pause after a refusal of a class's work. A worker that did not even answer
-// (silent) is assumed to have only the room for the run's other items. looksFree means that the
-// worker looks free all the same: only a pause prevents another try at once.
+// refused begins the pause after a refusal. A silent worker is assumed to have only the room for the run's other
+// items. looksFree: only a pause prevents another try at once.
 func (w *worker) refused(c *class, silent bool, fleet int, now time.Time) (looksFree bool) {
 	if silent {
 		w.load.Others = max(w.load.Others, w.MaxExecute-max(w.inFlight-1, 0))
@@ -65,7 +62,6 @@ func (w *worker) refused(c *class, silent bool, fleet int, now time.Time) (looks
 	return known >= 0 // A returned item still counts.
 }
 
-// learnPace records the duration of an attempt of a handler; 0 if unknown.
 func (w *worker) learnPace(handler string, took time.Duration) {
 	if took <= 0 {
 		return
@@ -79,8 +75,7 @@ func (w *worker) learnPace(handler string, took time.Duration) {
 	w.pace[handler] = took
 }
 
-// ahead returns the number of items to prefetch if free, the room, is 0 or less. At the present pace so many items end
-// within aheadWindow.
+// ahead returns the number of items to prefetch without free room: so many end within aheadWindow.
 func (w *worker) ahead(handler string, free int) int {
 	pace := w.pace[handler]
 	if pace == 0 || pace > aheadPace || free > 0 {

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/run/losses"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// workerLost handles an attempt whose worker has gone silent. It is adopted if the worker may
-// still run it. Otherwise it gets a moment in which its worker may deliver the outcome.
+// workerLost adopts the attempt if the worker may still run it. Otherwise the worker may deliver the outcome for a moment.
 func (e *course) workerLost(it *item, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
@@ -37,9 +37,8 @@ func (e *course) workerLost(it *item, end Ending, now time.Time) {
 	e.timers.Push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
 }
 
-// adopts moves the attempt to another activity, if its process may still run it. A server that
-// was away times out every attempt whose handler has continued; none of them must lose its work.
-// The attempt stays in flight meanwhile.
+// adopts moves the attempt to another activity, if its process may still run it. A server that was away times out
+// every attempt whose handler has continued; none must lose its work.
 func (e *course) adopts(it *item, end Ending, now time.Time) bool {
 	left := it.StartedAt.Add(e.timeout(it)).Sub(now)
 	switch {
@@ -62,8 +61,7 @@ func (e *course) adopts(it *item, end Ending, now time.Time) bool {
 	return true
 }
 
-// adoptionFailed handles an attempt that could not be adopted. If its worker has no record of
-// it, the worker does not count as lost.
+// If the worker has no record of the attempt, it does not count as lost.
 func (e *course) adoptionFailed(it *item, end Ending, now time.Time) {
 	if it.Phase != PhaseRunning {
 		e.refit(it, now)
@@ -75,27 +73,29 @@ func (e *course) adoptionFailed(it *item, end Ending, now time.Time) {
 	e.lose(it, end.Failure == contract.FailureNotTaken, now)
 }
 
-// lose continues without a lost attempt; counted means that its worker was lost.
 func (e *course) lose(it *item, counted bool, now time.Time) {
 	lost := it.Lost
 	it.Lost = Ending{}
-	if counted {
-		it.Losses++
+	if counted && !it.Announced {
+		it.Losses = it.Losses.Add(it.Attempt, it.Worker, now)
 	}
 	policy := e.work[it.Work].Policy
 	message := clip(lost.Message)
 	limit := policy.WorkerLossLimit
 	fatal, failsAtOnce := policy.Recovery == jobtype.RecoveryFail, e.onWorkerLoss(it) == jobtype.WorkerLossFail
-	fails := fatal || failsAtOnce || it.Losses > limit
+	tooMany := !fatal && !failsAtOnce && len(it.Losses) > limit
+	fails := fatal || failsAtOnce || tooMany
 	holds := !fails && e.holds(it) && it.Worker != "" && e.stopped == Open && it.Canceling == ""
-	verdict := Replaced
+	verdict, code := Replaced, contract.CodeWorkerLost
 	switch {
+	case tooMany && it.Canceling == "":
+		verdict, code = Terminated, contract.CodeLosesWorkers
 	case fails:
 		verdict = Terminated
 	case holds:
 		verdict = Delayed
 	}
-	e.Note(Note{Verdict: verdict, Code: contract.CodeWorkerLost, Item: it.ID, Detail: message})
+	e.Note(Note{Verdict: verdict, Code: code, Item: it.ID, Detail: message})
 	switch {
 	case fails && it.Canceling != "":
 		e.endCanceled(it, "", now)
@@ -105,7 +105,7 @@ func (e *course) lose(it *item, counted bool, now time.Time) {
 	case failsAtOnce:
 		e.settle(it, Failed, message+explain.TextLossFails, now)
 	case fails:
-		e.settle(it, Failed, explain.TextLostTooOften(message, it.Losses, limit), now)
+		e.failLosses(it, explain.TextLosesWorkers(it.Losses.Workers(), losses.Window, limit, message), now)
 	case holds:
 		e.release(it)
 		e.leave(it)
@@ -121,12 +121,22 @@ func (e *course) lose(it *item, counted bool, now time.Time) {
 	}
 }
 
+func (it *item) keepsApart() bool { return it.Losses.Apart() && !it.Want.Nowhere }
+
+// failLosses ends an item that was lost too often. Each lost attempt counts as one that its
+// handler failed.
+func (e *course) failLosses(it *item, message string, now time.Time) {
+	for _, lost := range it.Losses {
+		e.reports = append(e.reports, Report{Kind: AttemptFailed, Item: it.ID, Attempt: lost.Attempt, Message: message, Worker: lost.Worker})
+	}
+	e.settle(it, Failed, message, now)
+}
+
 func (e *rules) onWorkerLoss(it *item) jobtype.OnWorkerLoss {
 	return cmp.Or(it.OnWorkerLoss, e.work[it.Work].Policy.OnWorkerLoss)
 }
 
-// holds reports whether a lost item waits for the worker that lost it. An item of a shared queue
-// cannot be sent there, so it is placed again.
+// An item of a shared queue cannot be sent to the worker that lost it, so it is placed again.
 func (e *rules) holds(it *item) bool {
 	work := e.work[it.Work]
 	return e.onWorkerLoss(it) == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)

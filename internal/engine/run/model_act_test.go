@@ -167,7 +167,7 @@ func (m *model) deferredAs(before item, end Ending) {
 	}
 	m.deferred[it.ID] = m.now.Add(end.Delay)
 	require.Contains(m.q, []Phase{PhaseWaiting, PhaseLate}, it.Phase)
-	require.Equal(m.q, []int{before.Retries, before.Losses, before.Charged}, []int{it.Retries, it.Losses, it.Charged}, "it has cost something")
+	require.Equal(m.q, []int{before.Retries, len(before.Losses), before.Charged}, []int{it.Retries, len(it.Losses), it.Charged}, "it has cost something")
 	require.NotContains(m.q, m.granted, it.ID, "it keeps its resources")
 }
 

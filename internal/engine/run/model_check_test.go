@@ -116,8 +116,10 @@ func (m *model) able(it *item) bool {
 }
 
 func (m *model) isShared(it *item) bool {
-	return m.e.work[it.Work].Policy.Routing == jobtype.RoutingShared && !it.Want.Nowhere && it.Want.Node == "" && len(it.Want.Labels) == 0 && it.Pin == "" && !it.Direct
+	return m.e.work[it.Work].Policy.Routing == jobtype.RoutingShared && !it.Want.Nowhere && it.Want.Node == "" && len(it.Want.Labels) == 0 && it.Pin == "" && !it.Direct && !apart(it)
 }
+
+func apart(it *item) bool { return len(it.Losses) >= 2 && !it.Want.Nowhere }
 
 // seat is the rank of a worker for an item.
 type seat struct {
@@ -165,6 +167,9 @@ func (m *model) seat(w *worker, it *item) seat {
 		free, ahead, most = min(free, work.PerWorker-all), min(ahead, work.PerWorker-all), min(most, work.PerWorker-all)
 	}
 	s := seat{possible: true, tier: tierNone}
+	if apart(it) && m.apartOn(w) > 0 {
+		return s
+	}
 	cool, pressing := w.coolUntil, len(it.Lacks) > 0 && w.starts.Failed >= maxCannotStart && w.starts.Missing
 	if pressing {
 		cool = time.Time{}
@@ -181,6 +186,16 @@ func (m *model) seat(w *worker, it *item) seat {
 		s.usable = !s.waits.After(m.now)
 	}
 	return s
+}
+
+// apartOn counts the attempts there that are kept apart.
+func (m *model) apartOn(w *worker) (n int) {
+	for _, it := range m.e.items {
+		if it.inFlight() && it.Apart && it.Worker == w.ID && it.Instance == w.Instance {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *model) there(w *worker, handler string) (all, same int) {
@@ -391,6 +406,15 @@ func (m *model) checkClasses() {
 	require.Equal(m.q, inPhase, queued)
 }
 
+// checkAnnounced: an attempt on a worker that leaves is marked, an attempt that began on it later is not.
+func (m *model) checkAnnounced(w *worker) {
+	for id, it := range m.e.flight {
+		if it.Worker == w.ID && it.Instance == w.Instance && (w.Leaving || w.reserved()) {
+			require.True(m.q, it.Announced, "item %d", id)
+		}
+	}
+}
+
 // checkWorkers: slots in use are those of the attempts in flight.
 func (m *model) checkWorkers() {
 	for id, w := range m.e.fleet.byID {
@@ -398,6 +422,8 @@ func (m *model) checkWorkers() {
 		require.Equal(m.q, m.suspect[id+"/"+w.Instance], w.suspect)
 		all, _ := m.there(w, "")
 		require.Equal(m.q, all, w.inFlight, "worker %s", id)
+		require.Equal(m.q, m.apartOn(w), w.apart, "worker %s", id)
+		m.checkAnnounced(w)
 		sum := 0
 		for handler, n := range w.own {
 			_, same := m.there(w, handler)

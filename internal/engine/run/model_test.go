@@ -82,7 +82,7 @@ func workGen(t *rapid.T, handler, jobType string) Work {
 		Policy: jobtype.Policy{
 			RetryLimit: rapid.IntRange(0, 2).Draw(t, "retries"), RetryBackoff: seconds(rapid.SampledFrom([]int{0, 3}).Draw(t, "backoff")),
 			ExecutionTimeout: seconds(rapid.SampledFrom([]int{30, 120}).Draw(t, "timeout")), HeartbeatTimeout: seconds(5),
-			WorkerLossLimit: rapid.IntRange(1, 2).Draw(t, "losses"),
+			WorkerLossLimit: rapid.IntRange(1, 4).Draw(t, "losses"),
 			OnWorkerLoss:    rapid.SampledFrom([]jobtype.OnWorkerLoss{jobtype.WorkerLossReplace, jobtype.WorkerLossFail, jobtype.WorkerLossHold}).Draw(t, "loss"),
 			Routing:         rapid.SampledFrom([]jobtype.Routing{jobtype.RoutingWorker, jobtype.RoutingWorker, jobtype.RoutingWorker, jobtype.RoutingShared}).Draw(t, "routing"),
 		},
@@ -304,6 +304,9 @@ func (m *model) started(d Decision) {
 		w, there := m.view[d.Worker]
 		require.True(t, there && !m.hidden[d.Worker] && w.Instance == d.Instance && w.State == contract.WorkerOnline && w.Fresh)
 		require.False(t, m.suspect[d.Worker+"/"+d.Instance], "suspect")
+		if m.e.items[d.Item].Apart {
+			require.Equal(t, 1, m.apartOn(m.e.fleet.byID[d.Worker]), "two items on one worker that are kept apart")
+		}
 		require.True(t, in.Want.Node == "" || in.Want.Node == d.Worker)
 		for name, value := range in.Want.Labels {
 			require.Equal(t, value, w.Labels[name])

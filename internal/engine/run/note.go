@@ -9,7 +9,6 @@ import (
 // Verdict is the kind of a [Note].
 type Verdict string
 
-// The verdicts.
 const (
 	// Rejected means that the work will not be done, or not by this run.
 	Rejected Verdict = "refused"
@@ -24,8 +23,7 @@ const (
 // WholeRun is the subject of a [Note] about the run as a whole.
 const WholeRun = -1
 
-// Noticeable is the shortest wait that counts as a delay: below it, it is only the time of
-// request and answer, even on a busy machine.
+// Noticeable is the shortest wait that counts as a delay, above request and answer on a busy machine.
 const Noticeable = 2 * time.Second
 
 // Note is one decision that refused or delayed work, for the audit log.
@@ -41,8 +39,7 @@ type Note struct {
 	Waited time.Duration
 }
 
-// Notes returns the notes since its last call. Notes are not part of the state: the workflow
-// reads them after every step.
+// Notes returns the notes since its last call. They are not part of the state.
 func (e *outbox) Notes() []Note {
 	taken := e.notes
 	e.notes = nil
@@ -52,14 +49,12 @@ func (e *outbox) Notes() []Note {
 // Note adds a note of the source.
 func (e *outbox) Note(n Note) { e.notes = append(e.notes, n) }
 
-// noteWait notes a delay that is over, if it was noticeable.
 func (e *outbox) noteWait(code contract.Code, id int, detail string, since, now time.Time) {
 	if waited := now.Sub(since); !since.IsZero() && waited >= Noticeable {
 		e.Note(Note{Verdict: Delayed, Code: code, Item: id, Detail: detail, Waited: waited})
 	}
 }
 
-// noteSettled notes an end that the engine decided, not the handler.
 func (e *outbox) noteSettled(it *item, state State, message string, late bool) {
 	switch state {
 	case Expired:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/ranked"
+	"github.com/roundsman/roundsman/internal/engine/run/checkpoints"
 	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 )
 
@@ -70,7 +71,7 @@ type ledger struct {
 	late int
 	// idle counts attempts in flight that survive continue-as-new.
 	idle        int
-	checkpoints checkpoints
+	checkpoints checkpoints.Sizes
 	// settled are items whose memory is reused.
 	settled []*item
 	timers  ranked.Queue[timer]

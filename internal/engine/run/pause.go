@@ -20,8 +20,7 @@ func (p Pause) On() bool { return !p.At.IsZero() }
 // Paused returns the pause of the run.
 func (e *rules) Paused() Pause { return e.pause }
 
-// Pause prevents starts until [Engine.Resume]. Granted resources are released. Another pause replaces by and
-// note.
+// Pause prevents starts until [Engine.Resume], and releases granted resources.
 func (e *course) Pause(now time.Time, by, note string) {
 	e.pause.By, e.pause.Note = clip(by), clip(note) // They travel.
 	if !e.pause.On() {

@@ -12,12 +12,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// enqueue makes an item wait; it starts at readyAt at the earliest.
 func (e *course) enqueue(it *item, readyAt, now time.Time) {
 	if it.Phase != PhaseNone {
 		e.leave(it)
 	}
 	it.Canceling, it.CancelBy, it.ReadyAt = "", time.Time{}, readyAt
+	it.Losses = it.Losses.Recent(now)
 	e.Changed(now)
 	if readyAt.After(now) || it.Fence >= it.FenceEnd || e.pause.On() || e.suspended {
 		e.release(it)
@@ -47,7 +47,6 @@ func (e *board) push(it *item, now time.Time) {
 	}
 }
 
-// pushBack adds an item to its former class.
 func (e *board) pushBack(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
@@ -69,7 +68,6 @@ func (e *ledger) mayStart() bool {
 	return !e.pause.On() && !e.suspended && !e.roll.Holds() && !e.fatal && e.stopped == Open
 }
 
-// advance starts the items that may start, in order.
 func (e *Engine) advance(now time.Time) {
 	e.moved = 0
 	for {
@@ -104,7 +102,6 @@ func (e *Engine) look(now time.Time) {
 	}
 }
 
-// assess computes whether a class can start its first item now.
 func (e *Engine) assess(c *class, now time.Time) {
 	if e.classes[c.key] != c {
 		return // It was discarded.
@@ -140,8 +137,7 @@ func (e *Engine) assess(c *class, now time.Time) {
 	e.wakeToTry(c, able)
 }
 
-// wakeToTry schedules an evaluation of a blocked class for the next trial of a worker that looks
-// full. A class that waits for its crowd is evaluated with that.
+// A class that waits for its crowd is evaluated with that.
 func (e *board) wakeToTry(c *class, able bool) {
 	if able || c.full(&e.rules) || len(c.workers) == 0 || c.workers[0].tier != tierTrial {
 		c.tryAt = time.Time{}
@@ -153,9 +149,8 @@ func (e *board) wakeToTry(c *class, able bool) {
 	}
 }
 
-// next returns the class whose first item starts next; nil if none may. Only as many items
-// request resources as could start, because unused grants block others. Items that wait for
-// others' resources do not count.
+// next returns the class whose first item starts next. Only as many items request resources as could start, because
+// unused grants block others.
 func (e *Engine) next() *class {
 	var ready, asking *class
 	if len(e.ready) > 0 {
@@ -176,7 +171,6 @@ func (e *Engine) next() *class {
 	return asking
 }
 
-// place starts the first item of a class, or requests its resources.
 func (e *Engine) place(c *class, now time.Time) {
 	it := c.head()
 	switch at := it.ExpiresAt; {
@@ -204,7 +198,6 @@ func (e *Engine) place(c *class, now time.Time) {
 	e.start(it, w, now)
 }
 
-// start begins an attempt on a worker, or, if w is nil, elsewhere.
 func (e *Engine) start(it *item, w *worker, now time.Time) {
 	work, c := e.work[it.Work], it.class
 	shared := c.shared
@@ -215,13 +208,13 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	it.Attempt++
 	e.countAgain(it)
 	it.Resumed = len(it.Checkpoint) > 0
-	it.Worker, it.Instance = "", ""
+	it.Worker, it.Instance, it.Apart, it.Announced = "", "", it.keepsApart(), false
 	if w != nil {
 		it.Worker, it.Instance = w.ID, w.Instance
 		if known, ahead, _ := w.room(c); known <= 0 && ahead <= 0 {
 			w.load.Take(now)
 		}
-		w.occupy(work.Handler)
+		w.occupy(work.Handler, it.Apart)
 		e.probeStart(it, w, now)
 		e.fleet.stamp++
 		w.used = e.fleet.stamp
@@ -255,8 +248,7 @@ func (e *outbox) countAgain(it *item) {
 
 func (e *ledger) running() int { return len(e.flight) }
 
-// timeout returns the bound of one attempt: the item's own, or else execution_timeout raised by
-// the estimate up to its cap.
+// timeout returns the item's own bound, or execution_timeout raised by the estimate up to its cap.
 func (e *rules) timeout(it *item) time.Duration {
 	if it.Timeout > 0 {
 		return it.Timeout
@@ -271,8 +263,7 @@ func (e *rules) heartbeat(it *item) time.Duration {
 	return e.work[it.Work].Policy.HeartbeatTimeout.Std()
 }
 
-// noteWorkers records the time since which no worker could serve a class. An item without a
-// worker waits at most for its timeout; one pinned to an OFFLINE worker does not wait at all.
+// An item without a worker waits at most for its timeout; one pinned to an OFFLINE worker does not wait at all.
 func (e *Engine) noteWorkers(c *class, now time.Time) {
 	switch {
 	case c.possible > 0:
@@ -302,8 +293,6 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 	}
 }
 
-// failInTime schedules an evaluation of a class without workers for the timeout of the first
-// item.
 func (e *board) failInTime(c *class, items []*item) {
 	if c.noWorkerSince.IsZero() || len(items) == 0 {
 		return
@@ -320,8 +309,6 @@ func (e *board) failInTime(c *class, items []*item) {
 	}
 }
 
-// failUnplaceable fails the items of a class that have waited for a worker for their timeout,
-// and schedules the later ones.
 func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	c.failAt = time.Time{}
 	if c.possible > 0 {

@@ -18,8 +18,7 @@ func (e *course) acquire(it *item, now time.Time) {
 	e.decide(Decision{Kind: Acquire, Item: it.ID, Ask: it.Ask, Needs: &needs})
 }
 
-// release releases an item's resources, or its request for them. The caller removes the item
-// from its class first.
+// The caller of release removes the item from its class first.
 func (e *course) release(it *item) {
 	if !it.Granted && !it.Asking {
 		return
@@ -30,7 +29,6 @@ func (e *course) release(it *item) {
 	e.gate.Remove(it.ID)
 }
 
-// askingFor returns the item if it still waits for the answer to that request.
 func (e *ledger) askingFor(id, ask int) *item {
 	if it := e.items[id]; it != nil && it.Phase == PhaseAsking && it.Ask == ask {
 		return it
@@ -90,7 +88,6 @@ func (v Renewed) apply(e *Engine, _ time.Time) {
 
 func (v FencesGranted) apply(e *Engine, _ time.Time) { e.SetFences(v.Fence, v.Fences) }
 
-// hasFence ensures a fence for the next attempt of the item.
 func (e *fences) hasFence(it *item) bool {
 	if e.fenceEnd == 0 || e.fence < e.fenceEnd || it.Granted {
 		return true
@@ -113,9 +110,7 @@ func (e *fences) nextFence(it *item) int64 {
 	return e.fence
 }
 
-// releaseIfContended releases the grants of an item that found no room on its worker, if no
-// other worker has room either: others can use them meanwhile. The item requests them again when
-// there is a worker.
+// releaseIfContended releases the grants of an item for which no worker has room: others can use them meanwhile.
 func (e *course) releaseIfContended(it *item, c *class) {
 	if it.Granted && (len(c.workers) == 0 || c.workers[0].tier != tierFree) {
 		e.release(it)
@@ -136,8 +131,7 @@ func (e *fences) SetFences(fence, n int64) {
 	}
 }
 
-// RenewFences raises fences of the clock above those from before now: a reset run has forgotten
-// the ones it used.
+// RenewFences raises fences of the clock: a reset run has forgotten the ones it used.
 func (e *fences) RenewFences(now time.Time) {
 	if e.fenceEnd == 0 {
 		e.fence = max(e.fence, now.UnixMilli()<<20)

@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 )
 
-// Observe sets the length of the workflow's history, in events and bytes, and the bytes of
-// decisions that are not in it yet. Call it before events.
+// Observe sets the length of the history, and the bytes of decisions that are not in it yet. Call it before events.
 func (e *views) Observe(now time.Time, events, bytes, ordered int) {
 	history := rollover.History{Events: events, Bytes: bytes, Ordered: ordered, Busy: e.Busy()}
 	if again := e.roll.Observe(now, history, func() bool { return e.allYoung(now) }); !again.IsZero() {
@@ -16,8 +15,7 @@ func (e *views) Observe(now time.Time, events, bytes, ordered int) {
 	}
 }
 
-// allYoung reports whether no attempt in flight has run long. It is called only while the
-// history is long enough to continue as new.
+// allYoung is called only while the history is long enough to continue as new.
 func (e *ledger) allYoung(now time.Time) bool {
 	//workflowcheck:ignore a conjunction does not depend on the order
 	for _, it := range e.flight {

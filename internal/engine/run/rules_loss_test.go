@@ -3,11 +3,15 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
@@ -31,7 +35,7 @@ func TestAReportedLossIsReplacedAtOnce(t *testing.T) {
 	gone := Ending{Failure: contract.FailureWorkerLost, Message: "the stream ended", Gone: true}
 	assert.Equal(t, "1@b", starts(s.step(Ended{Item: 1, Attempt: 1, Ending: gone})))
 	s.step(Ended{Item: 1, Attempt: 2, Ending: gone})
-	assert.Equal(t, "1 failed the stream ended (lost 2 times, worker_loss_limit is 1)", s.ended())
+	assert.Equal(t, "1 failed LOSES_WORKERS: lost with a, b within 3 days (worker_loss_limit is 1): the stream ended", s.ended())
 }
 
 func TestASuspectWorkerGetsWorkAfterASignOfLife(t *testing.T) {
@@ -66,7 +70,9 @@ func TestOnWorkerLoss(t *testing.T) {
 		return s
 	}
 	assert.Equal(t, "1 failed because worker_lost (on_worker_loss is fail)", lose(jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossFail}, 1).ended())
-	assert.Equal(t, "1 failed because worker_lost (lost 2 times, worker_loss_limit is 1)", lose(jobtype.Policy{WorkerLossLimit: 1, RetryLimit: 9}, 2).ended())
+	often := lose(jobtype.Policy{WorkerLossLimit: 1, RetryLimit: 9}, 2)
+	assert.Equal(t, "1 failed LOSES_WORKERS: lost with a, b within 3 days (worker_loss_limit is 1): because worker_lost", often.ended())
+	assert.Equal(t, []string{"1.1@a", "1.2@b"}, often.failed, "each loss counts against the retry budget")
 	hold := lose(jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, 1)
 	assert.Empty(t, starts(hold.wait(time.Minute)), "b must not get it")
 	wait := hold.e.WaitOf(1, hold.now)
@@ -74,6 +80,144 @@ func TestOnWorkerLoss(t *testing.T) {
 	hold.reload()
 	hold.step(Tick{})
 	assert.Equal(t, "1@a", starts(hold.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+}
+
+// An item fails if it was lost more often than its limit within the window, however long it runs.
+func TestLossesCountWithinTheirWindow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		limit := rapid.IntRange(0, 4).Draw(r, "limit")
+		s := play(t, Config{Work: map[string]Work{"": {Handler: "h", Policy: jobtype.Policy{WorkerLossLimit: limit, ExecutionTimeout: seconds(3600)}}}}, jobtype.Policy{}, node("a", 1), node("b", 1), node("c", 1))
+		s.plain(1)
+		var at []time.Time
+		var workers, failed []string
+		for attempt := 1; len(s.settled) == 0 && attempt <= 20; attempt++ {
+			s.wait(time.Duration(rapid.IntRange(0, 40).Draw(r, "hours")) * time.Hour)
+			require.Equal(r, PhaseRunning, s.e.items[1].Phase)
+			worker := s.e.items[1].Worker
+			at, workers, failed = append(at, s.now), append(workers, worker), append(failed, fmt.Sprintf("1.%d@%s", attempt, worker))
+			s.step(Ended{Item: 1, Attempt: attempt, Ending: Ending{Failure: contract.FailureWorkerLost, Gone: true, Message: "gone"}})
+			s.step(WorkerProbed{ID: worker, Instance: "i1", Alive: true})
+			first := slices.IndexFunc(at, func(lost time.Time) bool { return s.now.Sub(lost) <= 72*time.Hour })
+			if recent := len(at) - first; recent > limit {
+				require.Equal(r, fmt.Sprintf("1 failed LOSES_WORKERS: lost with %s within 3 days (worker_loss_limit is %d): gone", strings.Join(workers[first:], ", "), limit), s.ended())
+				require.Equal(r, failed[first:], s.failed)
+				return
+			}
+			require.Empty(r, s.settled)
+			require.Empty(r, s.failed, "a lost worker alone is no failure")
+			s.reload()
+		}
+	})
+}
+
+// An item that kills its worker each time fails, and no other item fails with it.
+func TestOneDeadlyItemFailsAlone(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		slots := rapid.IntRange(1, 6).Draw(r, "slots")
+		views := make([]contract.WorkerView, rapid.IntRange(1, 4).Draw(r, "workers"))
+		for i := range views {
+			views[i] = node(workerIDs[i], slots)
+		}
+		s := play(t, Config{}, jobtype.Policy{}, views...)
+		n := rapid.IntRange(1, 12).Draw(r, "items")
+		deadly := rapid.IntRange(1, n).Draw(r, "deadly")
+		s.plain(n)
+		for kills := 0; s.e.items[deadly] != nil; {
+			it := s.e.items[deadly]
+			if it.Phase != PhaseRunning { // Another item makes room.
+				require.NotEmpty(r, s.e.flight, "nothing runs")
+				s.end(slices.Sorted(maps.Keys(s.e.flight))[0], "")
+				continue
+			}
+			kills++
+			dead := slices.IndexFunc(views, func(w contract.WorkerView) bool { return w.ID == it.Worker })
+			for _, id := range slices.Sorted(maps.Keys(s.e.flight)) {
+				if other := s.e.items[id]; other.Worker == views[dead].ID && other.Instance == views[dead].Instance {
+					s.e.Apply(s.now, Ended{Item: id, Attempt: other.Attempt, Ending: Ending{Failure: contract.FailureWorkerLost, Gone: true, Message: "gone"}})
+				}
+			}
+			views[dead].Instance += "x"
+			s.step(WorkersChanged{Workers: slices.Clone(views)})
+			require.Equal(r, s.e.items[deadly] == nil, kills == 4)
+		}
+		for _, r1 := range s.settled {
+			require.Equal(r, r1.Item == deadly, r1.State == Failed, "%+v", r1)
+		}
+	})
+}
+
+func TestAnItemThatIsKeptApartWaits(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 4))
+	s.plain(2)
+	for i := range 2 {
+		for id := 1; id <= 2; id++ {
+			s.e.Apply(s.now, Ended{Item: id, Attempt: i + 1, Ending: Ending{Failure: contract.FailureWorkerLost, Gone: true, Message: "gone"}})
+		}
+		s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})
+	}
+	assert.Equal(t, "1@a", starts(s.last))
+	wait := s.e.WaitOf(2, s.now)
+	assert.Equal(t, []any{contract.CodeLosesWorkers, "a"}, []any{wait.Code, wait.Object})
+	assert.Equal(t, "lost with a, a: it waits for a worker without another such job, because one of them may kill workers", wait.Detail)
+	assert.Equal(t, "3@a", starts(s.offer(Item{ID: 3})), "others are not kept apart")
+	assert.Equal(t, "2@a", starts(s.end(1, "")))
+}
+
+// A drain, a refusal and a worker that did not take the job are no losses.
+func TestOnlyARunningAttemptIsLost(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []Failure{contract.FailureDraining, contract.FailureAtCapacity, contract.FailureNotTaken} {
+		s := play(t, Config{}, jobtype.Policy{WorkerLossLimit: 1}, node("a", 1), node("b", 1))
+		s.plain(1)
+		for range 5 {
+			w := s.e.items[1].Worker
+			s.end(1, failure)
+			s.step(WorkerProbed{ID: w, Instance: "i1", Alive: true})
+			s.wait(time.Minute)
+		}
+		assert.Empty(t, s.ended(), failure)
+		assert.Empty(t, s.e.items[1].Losses, failure)
+	}
+}
+
+// A job of months survives a rolling upgrade: its workers announce their stops, or an operator does.
+func TestAnAnnouncedStopIsNoLoss(t *testing.T) {
+	t.Parallel()
+	for _, state := range []contract.WorkerState{contract.WorkerOffline, contract.WorkerDraining, contract.WorkerCordoned} {
+		views := []contract.WorkerView{node("a", 1), node("b", 1)}
+		s := play(t, Config{}, jobtype.Policy{}, views...)
+		s.plain(1)
+		lose := func() {
+			it := s.e.items[1]
+			s.step(Ended{Item: 1, Attempt: it.Attempt, Ending: Ending{Failure: contract.FailureWorkerLost, Gone: true, Message: "gone"}})
+		}
+		announce := func() (at int) {
+			require.Equal(t, PhaseRunning, s.e.items[1].Phase)
+			at = slices.IndexFunc(views, func(w contract.WorkerView) bool { return w.ID == s.e.items[1].Worker })
+			seen := slices.Clone(views)
+			seen[at].State, seen[at].Leaving = state, state == contract.WorkerOffline
+			s.step(WorkersChanged{Workers: seen})
+			return at
+		}
+		for range 9 {
+			at := announce()
+			s.reload()
+			views[at].Instance += "x"
+			s.step(WorkersChanged{Workers: slices.Clone(views)})
+			lose()
+		}
+		assert.Empty(t, s.settled, state)
+		assert.Empty(t, s.e.items[1].Losses, state)
+		at := announce()
+		s.step(WorkersChanged{Workers: slices.Clone(views)})
+		views[at].Instance += "x"
+		s.step(WorkersChanged{Workers: slices.Clone(views)})
+		lose()
+		assert.Len(t, s.e.items[1].Losses, 1, "it works again")
+	}
 }
 
 func TestAHeldItem(t *testing.T) {

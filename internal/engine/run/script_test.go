@@ -18,6 +18,8 @@ type script struct {
 	now     time.Time
 	last    []Decision
 	settled []Report
+	// failed lists the failed attempts that were reported: "item.attempt@worker".
+	failed []string
 }
 
 func play(t *testing.T, cfg Config, policy jobtype.Policy, workers ...contract.WorkerView) *script {
@@ -50,8 +52,12 @@ func (s *script) take() []Decision {
 		decisions, reports := s.e.Take(s.now)
 		s.last = append(s.last, decisions...)
 		for _, r := range reports {
-			if r.Kind == Settled {
+			switch r.Kind {
+			case Settled:
 				s.settled = append(s.settled, r)
+			case AttemptFailed:
+				s.failed = append(s.failed, fmt.Sprintf("%d.%d@%s", r.Item, r.Attempt, r.Worker))
+			case Admitted, Crowded, Deferred, Due:
 			}
 		}
 		if len(reports) == 0 {

@@ -2,8 +2,7 @@ package run
 
 import "time"
 
-// Stop settles every item that does not run in state, for reason, and every later start or
-// retry. A second call replaces state and reason.
+// Stop settles every item that does not run in state, and every later start or retry.
 func (e *Engine) Stop(now time.Time, state State, reason string) {
 	e.stopped, e.stopReason, e.suspended = state, reason, false
 	for _, it := range byID(e.items) {
@@ -48,7 +47,6 @@ func (e *course) settleWith(it *item, state State, message string, end Ending, n
 	e.roll.Progress()
 }
 
-// leave removes an item from its phase.
 func (e *board) leave(it *item) {
 	switch it.Phase {
 	case PhaseRunning, PhaseGrace:
@@ -56,7 +54,7 @@ func (e *board) leave(it *item) {
 		if it.Want.Idle {
 			e.idle--
 		}
-		if w := e.fleet.release(it.Worker, it.Instance, e.work[it.Work].Handler); w != nil {
+		if w := e.fleet.release(it, e.work[it.Work].Handler); w != nil {
 			e.endProbe(it, w)
 			e.freed = append(e.freed, w)
 		}

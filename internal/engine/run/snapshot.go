@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
-// Snapshot is the state of an engine for continue-as-new. It includes attempts in flight, but
-// only idle ones survive.
+// Snapshot is the state of an engine for continue-as-new. Of attempts in flight only idle ones survive.
 type Snapshot struct {
 	Items      []*item       `json:"items,omitempty"`
 	Workers    []savedWorker `json:"workers,omitempty"`
@@ -87,12 +86,9 @@ func (e *views) Snapshot() Snapshot {
 	return s
 }
 
-// maxBaggage bounds the messages of waiting items in the state.
 const maxBaggage = 384 << 10
 
-// itemsToTravel lists the items of a state, by id. Over maxBaggage, items lose their messages in
-// the state; [Engine.keepCheckpoint] bounds checkpoints. The items themselves are not changed: a
-// query may read the state.
+// Over maxBaggage, items lose their messages in the state. The items themselves are not changed: a query may read the state.
 func (e *ledger) itemsToTravel() []*item {
 	var list []*item
 	baggage := 0
@@ -110,15 +106,13 @@ func (e *ledger) itemsToTravel() []*item {
 	return list
 }
 
-// pristine reports whether nothing has happened to the item since it was offered.
 func (it *item) pristine() bool {
 	waits := it.Phase == PhaseQueued || it.Phase == PhaseWaiting || it.Phase == PhaseLate
-	again := it.Ran || it.Retrying || it.Replacing || it.Direct || len(it.Lacks) > 0 || it.Retries+it.Losses+it.Requeues > 0
+	again := it.Ran || it.Retrying || it.Replacing || it.Direct || len(it.Lacks) > 0 || it.Retries+len(it.Losses)+it.Requeues > 0
 	return waits && !again && it.Sent == 0 && it.Ask == 0 && !it.Aside && it.Barred == "" && it.Error == ""
 }
 
-// Restore is the inverse of [Engine.Snapshot]. cfg has the source's settings; its fences are not
-// used.
+// Restore is the inverse of [Engine.Snapshot]. It ignores the fences of cfg.
 func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	cfg.Fence, cfg.Fences = 0, 0
 	e := New(cfg, now)
@@ -224,7 +218,7 @@ func (e *board) readmitRunning(it *item) {
 		e.idle++
 	}
 	if it.Instance != "" { // It was sent there under any routing.
-		e.fleet.occupy(it.Worker, it.Instance, e.work[it.Work].Handler)
+		e.fleet.occupy(it, e.work[it.Work].Handler)
 	}
 	if it.Phase == PhaseGrace {
 		e.timers.Push(timer{at: it.WaitsAt.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})

@@ -12,25 +12,20 @@ import (
 )
 
 const (
-	// maxCannotStart is the number of consecutive failed starts after which a worker is suspect.
 	maxCannotStart = 3
-	// startPause is the first pause of such a worker, startPauseMost the longest.
 	startPause     = 5 * time.Second
 	startPauseMost = time.Minute
-	// startProof is the age at which a running attempt proves that its program has started. A
-	// worker may take 5 s to start the attempt.
+	// startProof is above the 5 s in which a worker may start the attempt.
 	startProof = 15 * time.Second
 )
 
 type startRecord struct {
-	// Failed counts consecutive failed starts; At is the time of the last one, Pause the pause
-	// after it, Detail its error.
+	// Consecutive failed starts, the time of the last one, the pause after it and its error.
 	Failed int           `json:"n,omitempty"`
 	At     time.Time     `json:"at,omitzero"`
 	Pause  time.Duration `json:"p,omitempty"`
 	Detail string        `json:"d,omitempty"`
-	// Missing means that all of them lacked the program. Reported is the time of the last report
-	// of that to the registry.
+	// Missing: all of them lacked the program. Reported is the time of the last report to the registry.
 	Missing  bool      `json:"mi,omitempty"`
 	Reported time.Time `json:"re,omitzero"`
 	// Probing means that the worker gets only the attempt of item Probe.
@@ -39,7 +34,6 @@ type startRecord struct {
 	ProofAt time.Time `json:"pa,omitzero"`
 }
 
-// failing reports whether the worker gets one attempt at a time, after a pause.
 func (s startRecord) failing() bool { return s.Failed >= maxCannotStart }
 
 func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
@@ -51,8 +45,7 @@ func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
 	e.CannotStart(now, it.Worker, instance, end)
 }
 
-// CannotStart counts a program that did not start on a worker. After a few in a row the worker
-// is suspect.
+// CannotStart counts a program that did not start. After a few in a row the worker is suspect.
 func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 	w := e.fleet.instance(id, instance)
 	if w == nil {
@@ -73,7 +66,6 @@ func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 	}
 }
 
-// blame reports workers that lack a program which has started on another one.
 func (e *course) blame(it *item, now time.Time) {
 	for _, w := range e.lacking(it.Lacks) {
 		if s := &w.starts; s.failing() && s.Missing && now.Sub(s.Reported) >= startPauseMost {
@@ -95,8 +87,7 @@ func (e *board) lacking(processes []string) (list []*worker) {
 	return list
 }
 
-// pressing reports whether a worker's pauses do not count for a class: the worker only lacks a
-// program, and others lack the programs of the class, too. So their end is found at once.
+// pressing: a worker that only lacks a program gets no pause if others lack the programs of the class, too.
 func (c *class) pressing(w *worker) bool {
 	return len(c.lacks) > 0 && w.starts.failing() && w.starts.Missing
 }
@@ -115,7 +106,6 @@ func causeOf(failure Failure) contract.Code {
 	return contract.CodeCannotStart
 }
 
-// proveStart clears a worker on which a program has started since its last failure.
 func (e *course) proveStart(it *item, w *worker, failure Failure, now time.Time) {
 	switch failure { //nolint:exhaustive // the others prove nothing
 	case contract.FailureNone, contract.FailureFailed, contract.FailureStale, contract.FailureTimeout, contract.FailureDeferred, contract.FailureGuard:
@@ -138,8 +128,7 @@ func (e *course) clearStarts(w *worker) {
 	e.freed = append(e.freed, w)
 }
 
-// seeTrouble applies the trouble that other runs had with a worker. before is the registry's
-// previous report.
+// before is the registry's previous report.
 func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 	switch {
 	case w.Trouble == contract.CodeCannotStart && !w.starts.failing():
@@ -149,7 +138,6 @@ func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 	}
 }
 
-// probeStart makes an attempt the only one of a failing worker.
 func (e *board) probeStart(it *item, w *worker, now time.Time) {
 	if w.starts.failing() {
 		w.starts.Probing, w.starts.Probe, w.starts.ProofAt = true, it.ID, now.Add(startProof)
@@ -157,14 +145,12 @@ func (e *board) probeStart(it *item, w *worker, now time.Time) {
 	}
 }
 
-// endProbe allows the worker's next attempt.
 func (e *board) endProbe(it *item, w *worker) {
 	if w.starts.Probing && w.starts.Probe == it.ID {
 		w.starts.Probing, w.starts.ProofAt = false, time.Time{}
 	}
 }
 
-// touchLacking schedules an evaluation of the classes whose program workers lack.
 func (e *board) touchLacking() {
 	for _, c := range e.open {
 		if len(c.lacks) > 0 {
@@ -180,8 +166,7 @@ func (e *board) touchLacking() {
 	}
 }
 
-// failLacking fails the items of a class whose program no worker has. It returns false if an
-// unusable worker may have it.
+// failLacking returns false if an unusable worker may have the program.
 func (e *Engine) failLacking(c *class, now time.Time) bool {
 	if len(c.lacks) == 0 || e.fleet.incomplete || slices.ContainsFunc(c.workers, func(d *candidate) bool {
 		return !d.w.gone() && d.w.State != contract.WorkerDeleted && d.w.slots(c.handler, c.jobType) > 0 && !slices.Contains(d.w.unsupported, c.handler)
@@ -204,8 +189,6 @@ func (e *Engine) failLacking(c *class, now time.Time) bool {
 	return true
 }
 
-// waitForStarts returns the wait for workers that cannot start programs; ok is false if another
-// worker can.
 func (e *board) waitForStarts(it *item) (wait Wait, ok bool) {
 	wait = Wait{Code: contract.CodeCannotStart, Since: it.QueuedAt}
 	var ids []string

@@ -18,8 +18,7 @@ func (e *views) missing(c *class) string {
 	return missing
 }
 
-// Shortage names the missing property without which no worker of the view can serve; "" if one
-// can.
+// Shortage names the missing property without which no worker of the view can serve.
 func (e *views) Shortage(wanted explain.Wanted) string {
 	workers := e.fleet.sorted()
 	if w := e.fleet.byID[wanted.Node]; w != nil {

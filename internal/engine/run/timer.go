@@ -24,8 +24,7 @@ const (
 	timerWake                      // something must be evaluated
 )
 
-// timer is a time at which something must be evaluated. Whether it still matters is decided when
-// it fires.
+// Whether a timer still matters is decided when it fires.
 type timer struct {
 	at      time.Time
 	kind    timerKind
@@ -34,8 +33,7 @@ type timer struct {
 	class   string
 }
 
-// Compare orders timers completely, so that simultaneous ones fire in the same order after
-// Restore.
+// Compare is complete, so that simultaneous timers fire in the same order after Restore.
 func (t timer) Compare(o timer) int {
 	return cmp.Or(
 		t.at.Compare(o.at), cmp.Compare(t.kind, o.kind), cmp.Compare(t.item, o.item),
@@ -43,8 +41,7 @@ func (t timer) Compare(o timer) int {
 	)
 }
 
-// NextWake returns the time by which Tick must be applied even without an event; zero if nothing
-// is pending.
+// NextWake returns the time by which Tick must be applied; zero if nothing is pending.
 func (e *views) NextWake() time.Time {
 	for len(e.timers) > 0 && !e.matters(e.timers[0]) {
 		e.timers.Pop()
@@ -55,8 +52,7 @@ func (e *views) NextWake() time.Time {
 	return e.timers[0].at
 }
 
-// matters reports whether the reason of a timer still exists, so that the run is not woken in
-// vain.
+// matters keeps the run from waking in vain.
 func (e *views) matters(t timer) bool {
 	switch t.kind {
 	case timerCool:
@@ -96,8 +92,7 @@ func (e *views) matters(t timer) bool {
 // minTimers is the number of timers below which a sweep does not pay.
 const minTimers = 1 << 10
 
-// sweepTimers drops stale and duplicate timers when their number has doubled since the last
-// sweep: an item that is placed repeatedly leaves some each time.
+// sweepTimers: an item that is placed repeatedly leaves some stale timers each time.
 func (e *views) sweepTimers() {
 	if len(e.timers) < 2*max(e.swept, minTimers) {
 		return

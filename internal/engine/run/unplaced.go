@@ -6,9 +6,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
-// Unplaced reports whether no item can be placed, and since when: nothing is in flight, and
-// every item waits for a worker that does not exist. Only while nothing is in flight it visits
-// the classes.
+// Unplaced reports since when nothing is in flight and every item waits for a worker that does not exist.
 func (e *views) Unplaced() (since time.Time, all bool) {
 	if len(e.flight) > 0 || len(e.items) == 0 || e.fleet.incomplete {
 		return time.Time{}, false

@@ -125,8 +125,6 @@ func (e *views) waitOfQueued(it *item, now time.Time) Wait {
 	return e.waitForWorker(it, now)
 }
 
-// waitForWorker distinguishes why no worker serves the item: there is none, its pinned one is
-// away, none has a slot, or the policy allows no more there.
 func (e *views) waitForWorker(it *item, now time.Time) Wait {
 	c := it.class
 	if c.possible == 0 {
@@ -135,10 +133,14 @@ func (e *views) waitForWorker(it *item, now time.Time) Wait {
 	if wait, failing := e.waitForStarts(it); failing {
 		return wait
 	}
-	var full, limited []string
+	var full, limited, apart []string
 	var others []explain.Used
 	for _, w := range e.fitting(c) {
 		if !w.fits(c.node, c.labels) || !w.serves(c.handler) || w.slots(c.handler, c.jobType) == 0 {
+			continue
+		}
+		if c.apart && w.apart > 0 {
+			apart = append(apart, w.ID)
 			continue
 		}
 		alone := *c
@@ -155,13 +157,14 @@ func (e *views) waitForWorker(it *item, now time.Time) Wait {
 	switch {
 	case len(limited) > 0 && c.perWorker > 0:
 		return Wait{Code: contract.CodeWorkerLimit, Object: explain.NameSome(limited), Since: it.QueuedAt, Detail: explain.TextPerWorker(c.perWorker)}
+	case len(apart) > 0:
+		return Wait{Code: contract.CodeLosesWorkers, Object: explain.NameSome(apart), Since: it.QueuedAt, Detail: explain.TextApart(it.Losses.Workers())}
 	case len(full) == 0:
 		return Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: explain.TextPlaced}
 	}
 	return Wait{Code: contract.CodeSlots, Object: explain.NameSome(full), Since: it.QueuedAt, Detail: explain.TextSlots(others)}
 }
 
-// fitting lists workers by id, at least those of the class.
 func (e *board) fitting(c *class) []*worker {
 	if c.node == "" {
 		return e.fleet.sorted()
@@ -172,7 +175,6 @@ func (e *board) fitting(c *class) []*worker {
 	return nil
 }
 
-// waitForAny explains an item that no worker could serve, busy or not.
 func (e *views) waitForAny(it *item) Wait {
 	c := it.class
 	wait := Wait{Object: explain.HandlerWith(c.handler, c.labels), Since: c.waitingSince(it)}
@@ -204,7 +206,6 @@ func (e *views) waitForAny(it *item) Wait {
 	return wait
 }
 
-// reason returns why a worker gets nothing, or "".
 func (e *board) reason(w *worker, handler string) string {
 	switch {
 	case !w.online():

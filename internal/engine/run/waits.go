@@ -19,8 +19,7 @@ type Waiting struct {
 	Item, Items int
 }
 
-// Waits groups the items that do not run by their wait, largest group first. It explains one item
-// of each class, and all items without a class.
+// Waits groups the items that do not run by their wait, largest group first. It explains one item of each class.
 func (e *views) Waits(now time.Time) []*Waiting {
 	type cause struct {
 		code           contract.Code
@@ -77,8 +76,7 @@ func (e *Engine) Elsewhere(most int) (ids []int) {
 	return ids[:min(len(ids), most)]
 }
 
-// MainWait returns the item whose wait stands for the others: the first of the largest class, or
-// else the first that waits for anything; -1 if there is none. It visits the classes only.
+// MainWait returns the first item of the largest waiting class, else the first that waits; -1 if there is none.
 func (e *views) MainWait() int {
 	first, most := -1, 0
 	//workflowcheck:ignore the greatest does not depend on the order

@@ -12,63 +12,56 @@ import (
 )
 
 const (
-	// Grace is the time for which an item whose attempt timed out waits for an outcome delivered
-	// by its worker. A worker retries the delivery at least once a second. 3 s leaves two of the
-	// five seconds within which a lost item must be placed again.
+	// Grace is the wait for an outcome delivered by the worker of a timed-out attempt. A worker retries the delivery
+	// every second. 3 s leaves two of the five seconds within which a lost item must be placed again.
 	Grace = 3 * time.Second
-	// TakeTimeout is the time for a worker to start an attempt from its own queue, before the
-	// item is sent to another one.
+	// TakeTimeout is the time for a worker to start an attempt from its own queue.
 	TakeTimeout = 5 * time.Second
 	// CoolDown is the pause of a worker that returned AtCapacity.
 	CoolDown = 2 * time.Second
-	// DrainCoolDown is the pause of a worker that hands its work back, until a view has it
-	// ONLINE again.
+	// DrainCoolDown is the pause of a worker that hands its work back.
 	DrainCoolDown = 10 * time.Second
 	// CancelWait is the time beyond heartbeat_timeout to wait for the end of a canceled attempt.
 	CancelWait = 10 * time.Second
-	// RebuildPause is the time until the next evaluation of items without a worker in an
-	// incomplete view.
+	// RebuildPause is the time until the next evaluation in an incomplete view.
 	RebuildPause = 5 * time.Second
-	// noWorkerGrid bounds the frequency of evaluations of items without a worker: many may have
-	// joined one after another.
+	// noWorkerGrid bounds the frequency of evaluations of items without a worker.
 	noWorkerGrid = time.Second
 )
 
 type worker struct {
 	contract.WorkerView
 
-	// inFlight counts the run's attempts there, own the same by handler.
-	inFlight  int
-	own       map[string]int
+	inFlight int
+	own      map[string]int
+	// apart counts the attempts in flight that were kept apart.
+	apart     int
 	load      trial.Load
 	coolUntil time.Time
 	// pace is a moving average of the duration of the run's work there, by handler.
 	pace map[string]time.Duration
-	// suspect means that it lost an item and has not beaten since; suspectBeat is its Beat at
-	// that time.
+	// suspect: it lost an item and has not beaten since suspectBeat.
 	suspect     bool
 	suspectBeat int64
-	// unsupported are handlers that it lacks against its registration.
 	unsupported []string
 	starts      startRecord
-	// used grows with every attempt placed in the run, so that ties rotate.
-	used int64
-	// view is the number of its last view.
-	view uint64
-	// candidates are its ranks in the classes that it could serve.
+	// used grows with every placed attempt, so that ties rotate.
+	used       int64
+	view       uint64
 	candidates []*candidate
 }
 
 func (w *worker) online() bool  { return w.State == contract.WorkerOnline }
 func (w *worker) offline() bool { return w.State == contract.WorkerOffline }
 
-// gone reports whether it is OFFLINE and does not just end its work after a deregistration.
 func (w *worker) gone() bool { return w.offline() && !w.Leaving }
 
-// reserved reports whether an operator keeps work from the worker.
 func (w *worker) reserved() bool {
 	return w.State == contract.WorkerDraining || w.State == contract.WorkerCordoned
 }
+
+// leaves reports whether its stop was announced, by its process or by an operator.
+func (w *worker) leaves() bool { return w != nil && (w.Leaving || w.reserved()) }
 
 // healthy is required for every placement.
 func (w *worker) healthy() bool { return w.online() && w.Fresh && !w.suspect }
@@ -77,7 +70,6 @@ func (w *worker) serves(handler string) bool {
 	return w.healthy() && !slices.Contains(w.unsupported, handler)
 }
 
-// fits reports whether work that wants this node and these labels may run there.
 func (w *worker) fits(node string, labels map[string]string) bool {
 	if node != "" && node != w.ID {
 		return false
@@ -91,7 +83,6 @@ func (w *worker) fits(node string, labels map[string]string) bool {
 	return true
 }
 
-// slots returns the number of attempts of a handler and job type that fit on the worker.
 func (w *worker) slots(handler, jobType string) int {
 	if !w.accepts(jobType) {
 		return 0
@@ -107,8 +98,7 @@ func (w *worker) slots(handler, jobType string) int {
 	return 0
 }
 
-// accepts reports whether the worker serves the job type; the empty one of a command task is
-// only for unrestricted workers.
+// The empty job type of a command task is only for unrestricted workers.
 func (w *worker) accepts(jobType string) bool {
 	return len(w.JobTypes) == 0 || slices.Contains(w.JobTypes, jobType)
 }
@@ -119,8 +109,6 @@ func (w *worker) detects(handler, jobType string) bool {
 	})
 }
 
-// room returns the known room for attempts of a class, the number to prefetch if there is none,
-// and the room without other runs.
 func (w *worker) room(c *class) (known, ahead, most int) {
 	slots := w.slots(c.handler, c.jobType)
 	most = min(w.MaxExecute-w.inFlight, slots-w.own[c.handler])
@@ -133,26 +121,26 @@ func (w *worker) room(c *class) (known, ahead, most int) {
 	return known, ahead, most
 }
 
-func (w *worker) occupy(handler string) {
+func (w *worker) occupy(handler string, apart bool) {
 	if w.own == nil {
 		w.own = map[string]int{}
 	}
 	w.inFlight++
 	w.own[handler]++
+	if apart {
+		w.apart++
+	}
 }
 
 type fleet struct {
 	byID map[string]*worker
 	// list has the same workers by id, nil if outdated; view numbers the views.
-	list []*worker
-	view uint64
-	// changes counts the changes that [Engine.Candidates] may show.
+	list    []*worker
+	view    uint64
 	changes uint64
-	// incomplete means that the newest view is that of a registry which was just rebuilt.
-	// wasIncomplete is the same of the view before it.
+	// incomplete: the newest view is that of a rebuilt registry.
 	incomplete, wasIncomplete bool
-	// absent are workers in no view, with the run's attempts there: a rebuilt registry receives
-	// them one by one.
+	// absent are workers in no view, with the run's attempts there: a rebuilt registry receives them one by one.
 	absent   map[string]*worker
 	stamp    int64
 	watching bool
@@ -167,7 +155,6 @@ func (f *fleet) instance(id, instance string) *worker {
 	return nil
 }
 
-// known returns the worker of that process, in the view or absent.
 func (f *fleet) known(id, instance string) *worker {
 	if w := f.instance(id, instance); w != nil {
 		return w
@@ -178,7 +165,7 @@ func (f *fleet) known(id, instance string) *worker {
 	return nil
 }
 
-// sorted lists the workers by id. The list must not be changed.
+// The list of sorted must not be changed.
 func (f *fleet) sorted() []*worker {
 	if f.list == nil {
 		f.list = slices.SortedFunc(maps.Values(f.byID), func(a, b *worker) int { return cmp.Compare(a.ID, b.ID) })
@@ -186,15 +173,13 @@ func (f *fleet) sorted() []*worker {
 	return f.list
 }
 
-// isFenced reports whether that process lost its id while it may have lived: its reports do not
-// count.
+// Reports of a process that lost its id do not count.
 func (f *fleet) isFenced(id, instance string) bool {
 	w := f.byID[id]
 	return w != nil && instance != "" && slices.Contains(w.Fenced, instance)
 }
 
-// whyGone returns why a process can report nothing any more, or "". An unknown worker is no
-// reason: the registry may have been rebuilt.
+// An unknown worker is no reason: the registry may have been rebuilt.
 func (f *fleet) whyGone(id, instance string) string {
 	if f.isFenced(id, instance) {
 		return explain.TextGone(id, true)
@@ -205,13 +190,12 @@ func (f *fleet) whyGone(id, instance string) string {
 	return ""
 }
 
-func (f *fleet) occupy(id, instance, handler string) {
-	if w := f.known(id, instance); w != nil {
-		w.occupy(handler)
+func (f *fleet) occupy(it *item, handler string) {
+	if w := f.known(it.Worker, it.Instance); w != nil {
+		w.occupy(handler, it.Apart)
 	}
 }
 
-// put adds a worker to the view, or replaces the process with its id.
 func (f *fleet) put(w *worker) {
 	f.byID[w.ID] = w
 	if f.list == nil {
@@ -240,16 +224,18 @@ func (f *fleet) setAbsent(w *worker) {
 	f.absent[w.ID] = w
 }
 
-// release frees a slot and returns the worker, nil if unknown.
-func (f *fleet) release(id, instance, handler string) *worker {
-	w := f.known(id, instance)
+func (f *fleet) release(it *item, handler string) *worker {
+	w := f.known(it.Worker, it.Instance)
 	if w == nil || w.own[handler] == 0 {
 		return nil
 	}
 	w.inFlight--
 	w.own[handler]--
-	if w.inFlight == 0 && f.absent[id] == w {
-		delete(f.absent, id)
+	if it.Apart {
+		w.apart--
+	}
+	if w.inFlight == 0 && f.absent[w.ID] == w {
+		delete(f.absent, w.ID)
 	}
 	return w
 }

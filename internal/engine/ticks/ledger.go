@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// Late is the longest time that a tick may have neither a run nor an explanation: the server
-	// starts due runs within seconds.
+	// Late is ample: the server starts due runs within seconds.
 	Late = time.Minute
 	// Noticed is how late a Schedule may notice that its run has ended.
 	Noticed = 10 * time.Second
@@ -29,15 +28,12 @@ type JobType struct {
 	Runs []Run
 	// Jitter is how much later than in the id of its run an instant may be.
 	Jitter time.Duration
-	// Overlap is the policy for an instant at which a run is open. Buffered counts the runs that
-	// the Schedule keeps back.
+	// Policy for an instant with an open run, and the number of runs that the Schedule keeps back.
 	Overlap  jobtype.Overlap
 	Buffered int
 	// Pauses are when it was paused; a zero To: it still is.
 	Pauses []window.Span
-	// AppliedAt is since when the present schedule counts: of the instants of an earlier
-	// one only those are known that have a run. KeptSince is how far back the server
-	// remembers runs. Zero: from the beginning.
+	// Start of the present schedule: earlier instants need a run. Start of the server's retention. Zero: the beginning.
 	AppliedAt, KeptSince time.Time
 }
 
@@ -94,7 +90,6 @@ func Of(now time.Time, t JobType) []Tick {
 	return ticks
 }
 
-// before are the instants of an earlier schedule that have a run.
 func (t JobType) before() []Tick {
 	ticks := make([]Tick, 0, len(t.Ticks))
 	for _, run := range t.Runs {
@@ -107,9 +102,7 @@ func (t JobType) before() []Tick {
 	return ticks
 }
 
-// owners finds the run of each instant: the one whose id names it, or the latest
-// instant before it within the jitter. A run that an operator triggered in between
-// names no instant.
+// owners finds the run of each instant: by its id, or the latest instant before the run within the jitter.
 func (t JobType) owners() map[int]int {
 	owner := map[int]int{}
 	for i, run := range t.Runs {
@@ -139,7 +132,7 @@ func (tick *Tick) ran(run Run) {
 	}
 }
 
-// dropped explains an instant without a run; false: its run may still be starting.
+// dropped is false while the run of the instant may still be starting.
 func (t JobType) dropped(tick *Tick, now time.Time) bool {
 	tick.State = contract.TickSkipped
 	switch paused, open, later := t.pausedAt(tick.At), t.openAt(tick.At), t.startedLate(tick.At); {
@@ -159,9 +152,8 @@ func (t JobType) dropped(tick *Tick, now time.Time) bool {
 	return true
 }
 
-// keptBack finds the instants whose runs the Schedule keeps back, and the open run that
-// they wait for. buffer_one keeps the first one since that run started. Other policies keep
-// the newest ones; skip keeps none, so its buffered runs come from a backfill.
+// buffer_one keeps the first instant since the open run started. Other policies keep the newest ones; the buffered
+// runs of skip come from a backfill.
 func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open string) {
 	var since, started time.Time
 	for _, run := range t.Runs {
@@ -192,8 +184,7 @@ func (t JobType) pausedAt(at time.Time) bool {
 	})
 }
 
-// openAt is a run of the Schedule that was open at an instant, or had ended in the
-// moment before.
+// openAt also returns a run that had ended in the moment before.
 func (t JobType) openAt(at time.Time) *Run {
 	for i := range t.Runs {
 		run := &t.Runs[i]
@@ -207,8 +198,7 @@ func (t JobType) openAt(at time.Time) *Run {
 	return nil
 }
 
-// startedLate is the run of an earlier instant that the server started after this
-// one: it was away in between.
+// startedLate: the server was away between the instant and the late run of an earlier one.
 func (t JobType) startedLate(at time.Time) *Run {
 	for i := range t.Runs {
 		run := &t.Runs[i]

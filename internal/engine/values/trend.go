@@ -14,8 +14,7 @@ type Trend struct {
 	// Points are the values of the last runs, oldest first; Last is the newest.
 	Points []float64 `json:"points"`
 	Last   float64   `json:"last"`
-	// Change is the difference of Last to the median of the earlier points in percent; left out if there are none,
-	// or if the median is 0.
+	// Difference of Last to the median of the earlier points in percent, if that is not 0.
 	Change *float64 `json:"change,omitempty"`
 	// Current is false if the last run with numbers did not return this one.
 	Current bool `json:"current"`

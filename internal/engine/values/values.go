@@ -1,5 +1,4 @@
-// Package values keeps the numbers that jobs return: those of one run, and their trend over the last
-// runs of a job type. It is pure.
+// Package values keeps the numbers that jobs return, and their trend over the last runs of a job type. It is pure.
 package values
 
 import (
@@ -32,9 +31,8 @@ type Point struct {
 	Value float64 `json:"v"`
 }
 
-// Take notes the numbers in the result of the job with this key. It returns the data that the job returned
-// itself, as JSON: without the exit code of its program and without its summary. The text is empty if nothing is
-// left or if it is larger than [contract.MaxJobData].
+// Take notes the numbers in the result of the job with this key. It returns the data of the job as JSON, without exit
+// code and summary; empty if larger than [contract.MaxJobData].
 func (r *Run) Take(key string, result json.RawMessage) string {
 	fields := decode(result)
 	delete(fields, contract.ExitCode)
@@ -81,7 +79,6 @@ func decode(result json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// numberOf reads a finite number.
 func numberOf(field json.RawMessage) (float64, bool) {
 	field = bytes.TrimSpace(field)
 	if len(field) == 0 || field[0] != '-' && (field[0] < '0' || field[0] > '9') {
@@ -98,9 +95,8 @@ func fits(text string, most int) bool {
 	return len(text) <= most && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// Extend adds the numbers of a run to those of the runs before it. Known series come first, new ones in the
-// order of key and name while there is room. A series without a number in [contract.MaxPoints] such runs
-// ends. A run without numbers changes nothing.
+// Extend adds the numbers of a run. Known series come first, new ones by key and name while there is room. A series
+// without a number in [contract.MaxPoints] such runs ends.
 func Extend(before *contract.Values, run Run, ended time.Time) *contract.Values {
 	if len(run.Points) == 0 && run.Dropped == 0 {
 		return before
@@ -136,7 +132,6 @@ func Extend(before *contract.Values, run Run, ended time.Time) *contract.Values 
 	return &next
 }
 
-// latest sorts points by key and name and keeps the last of equal ones.
 func latest(points []Point) []Point {
 	sorted := slices.Clone(points)
 	slices.SortStableFunc(sorted, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Name, b.Name)) })

@@ -9,11 +9,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Horizon bounds the search in a calendar. A window that is open until then has no end, and a calendar that is
-// closed until then never opens.
+// Horizon bounds the search: a window that is open until then has no end.
 const Horizon = 400 * day
 
-// month is a span that contains each day of a month.
 const month = 6 * week
 
 // Calendar holds the times when work may start. A nil one is always open.
@@ -101,9 +99,8 @@ func (c *Calendar) Why(at time.Time) contract.Closure {
 	return contract.Closure{Code: contract.ClosedOutside}
 }
 
-// Upcoming lists the first spans, at most limit, in which all of the calendars
-// are open, from a moment on. The first one has begun if its From is that
-// moment. The last one has no To if it stays open for the whole [Horizon].
+// Upcoming lists the first spans, at most limit, in which all calendars are open. The last one has no To if it stays
+// open for the whole [Horizon].
 func Upcoming(from time.Time, limit int, calendars ...*Calendar) []Span {
 	from = from.UTC()
 	horizon := from.Add(Horizon)
@@ -125,8 +122,7 @@ func Upcoming(from time.Time, limit int, calendars ...*Calendar) []Span {
 	}
 }
 
-// Longest is the length of the longest span within six weeks, in which every
-// window of a week or a month comes at least once, except on the 29th to 31st; 0 if one has no end.
+// Longest is the longest span within six weeks, in which every window except on the 29th to 31st comes; 0 if one has no end.
 func Longest(from time.Time, calendars ...*Calendar) time.Duration {
 	within := Span{from.UTC(), from.UTC().Add(month)}
 	longest := time.Duration(0)
@@ -148,8 +144,7 @@ func Common(within Span, calendars ...*Calendar) []Span {
 	return open
 }
 
-// ClosedSince is when the calendars were last open together, within six weeks
-// before a moment at which they are closed; zero if they were not.
+// ClosedSince is when the calendars were last open together, within six weeks; zero if they were not.
 func ClosedSince(at time.Time, calendars ...*Calendar) time.Time {
 	at = at.UTC()
 	open := Common(Span{at.Add(-month), at}, calendars...)

@@ -17,14 +17,12 @@ const (
 	longest     = 31 // days of a month
 )
 
-// days are those on which a rule begins.
 type days struct {
 	week [7]bool
 	// month are days of a month, from 1; -1 is the last one.
 	month []int
 	// nth are weekdays of a month, such as the first Sunday.
-	nth []nth
-	// dates are single days.
+	nth   []nth
 	dates []time.Time
 }
 
@@ -34,7 +32,6 @@ type nth struct {
 	day time.Weekday
 }
 
-// has reports whether a date is one of the days.
 func (d *days) has(date time.Time) bool {
 	day, after := date.Day(), lastDay(date)-date.Day()
 	return d.week[date.Weekday()] || slices.ContainsFunc(d.dates, func(one time.Time) bool { return one.Format(time.DateOnly) == date.Format(time.DateOnly) }) || slices.Contains(d.month, day) || slices.Contains(d.month, -after-1) ||
@@ -56,8 +53,7 @@ func lastDay(date time.Time) int {
 	return time.Date(date.Year(), date.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// Days writes days in their one stored form: single weekdays from Monday on, then the days of a
-// month. No days are none.
+// Days writes days in their stored form: single weekdays from Monday on, then the days of a month.
 func Days(written []string) ([]string, error) {
 	read, err := readDays(written)
 	if err != nil || len(written) == 0 {
@@ -92,7 +88,6 @@ func dayText(day int) string {
 	return strconv.Itoa(day)
 }
 
-// readDays is every day if none is written.
 func readDays(written []string) (read days, err error) {
 	if len(written) == 0 {
 		return days{week: [7]bool{true, true, true, true, true, true, true}}, nil
@@ -111,7 +106,6 @@ func readDays(written []string) (read days, err error) {
 	return read, nil
 }
 
-// ofMonth reads a day of a month; false: the text is none.
 func (d *days) ofMonth(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if n, err := strconv.Atoi(text); err == nil && n != 0 && n >= -longest && n <= longest {
@@ -138,7 +132,6 @@ func (d *days) ofMonth(text string) bool {
 	return true
 }
 
-// ofWeek reads a weekday or a span of them; false: the text is none.
 func (d *days) ofWeek(text string) bool {
 	first, last, isSpan := strings.Cut(text, "-")
 	begin, end := dayNumber(first), dayNumber(last)

@@ -18,8 +18,7 @@ func Learn(took []time.Duration, one time.Duration) []time.Duration {
 	return took[max(0, len(took)-MaxKnown):]
 }
 
-// P95 is the run time that 95 of 100 jobs keep, by nearest rank; false until
-// MinKnown are known.
+// P95 is by nearest rank; false until MinKnown run times are known.
 func P95(took []time.Duration) (time.Duration, bool) {
 	if len(took) < MinKnown {
 		return 0, false

@@ -5,18 +5,15 @@ import (
 	"time"
 )
 
-// Part is a set of days: those whose year, month, day of the month and weekday are all listed. An
-// empty list of years is every year.
+// Part is a set of days: those whose fields are all listed. An empty list of years is every year.
 type Part struct{ Years, Months, Days, Weekdays []int }
 
-// The years of a compiled calendar.
 const (
 	firstYear = 2000
 	lastYear  = 2100
 )
 
-// Parts compiles days to parts, exactly. Days of the month that are counted from its end need one
-// part for each length of a month.
+// Parts compiles days to parts. Days counted from the end of a month need one part for each length of a month.
 func Parts(written []string) ([]Part, error) {
 	read, err := readDays(written)
 	if err != nil {
@@ -56,7 +53,6 @@ func (d *days) weekdays() (list []int) {
 	return list
 }
 
-// fromEnd returns a part for each length of a month in which a day exists.
 func fromEnd(days func(length int) []int, weekdays []int) (parts []Part) {
 	for _, m := range []struct {
 		length        int
@@ -91,8 +87,7 @@ func to(first, last int) (list []int) {
 	return list
 }
 
-// Rarest returns the smallest distance in days between two of the days, in the years from 2024 on. It is 1 for
-// consecutive days.
+// Rarest returns the smallest distance between two of the days, in the years from 2024 on.
 func Rarest(written []string) int {
 	read, err := readDays(written)
 	if err != nil {

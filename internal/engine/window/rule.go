@@ -13,33 +13,26 @@ import (
 type Zones func(name string) (*time.Location, error)
 
 const (
-	day  = 24 * time.Hour
-	week = 7 * day
-	// clockForm is how a time of day is written, localForms a date without an
-	// offset.
+	day       = 24 * time.Hour
+	week      = 7 * day
 	clockForm = "15:04"
-	// endOfDay is the one time that clockForm does not read.
-	endOfDay = "24:00"
+	endOfDay  = "24:00"
 )
 
-// Fault is one thing that is wrong in a window or blackout. Key is the name of
-// the field, as in the configuration, so that a file can be blamed at the line.
+// Fault is a fault of a window or blackout. Key is the field's name in the configuration.
 type Fault struct{ Key, Message string }
 
 // Error implements error.
 func (f *Fault) Error() string { return f.Key + ": " + f.Message }
 
-// rule is a span that comes back, by the wall clock of a zone.
 type rule struct {
 	days days
-	// from and to count from the midnight with which the day begins; to may lie
-	// on the next day.
+	// Since the midnight with which the day begins; to may lie on the next day.
 	from, to time.Duration
 	zone     *time.Location
 	note     string
 }
 
-// once is a single blackout.
 type once struct {
 	Span
 
@@ -56,8 +49,6 @@ func clock(text string) (time.Duration, error) {
 	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute, nil
 }
 
-// newRule reads a span that comes back. Every fault is a [*Fault]; they are
-// joined.
 func newRule(w jobtype.Window, zones Zones) (rule, error) {
 	var r rule
 	var faults []error
@@ -102,7 +93,6 @@ func zone(name string, zones Zones) (*time.Location, error) {
 	return found, nil
 }
 
-// newOnce reads a single blackout.
 func newOnce(b jobtype.Blackout, zones Zones) (once, error) {
 	var faults []error
 	fault := func(key string, err error) {
@@ -128,8 +118,7 @@ func newOnce(b jobtype.Blackout, zones Zones) (once, error) {
 	return once{Span{from, to}, b.Note}, errors.Join(faults...)
 }
 
-// date reads a moment. One without an offset that the clock shows twice is the
-// last of the two if last is set.
+// last chooses the second of two moments for a time without an offset.
 func date(text string, where *time.Location, last bool) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UTC(), nil
@@ -142,8 +131,7 @@ func date(text string, where *time.Location, last bool) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither a date with a time, like 2026-12-24T12:00 or 2026-12-24T12:00:00+01:00, nor a time of day, like 22:00", text)
 }
 
-// instant is when the clock shows wall, which is written as if it were UTC: the
-// first or the last time that it does, or the end of the gap that skips it.
+// instant is when the clock shows wall, written as UTC, or the end of the gap that skips it.
 func instant(wall time.Time, where *time.Location, last bool) time.Time {
 	var found []time.Time
 	gapEnd := time.Time{}

@@ -21,7 +21,6 @@ func (s Span) Length() time.Duration {
 
 func (s Span) contains(at time.Time) bool { return !at.Before(s.From) && at.Before(s.To) }
 
-// clip returns the part inside another span. ok is false if there is none.
 func (s Span) clip(to Span) (clipped Span, ok bool) {
 	if s.From.Before(to.From) {
 		s.From = to.From
@@ -32,7 +31,6 @@ func (s Span) clip(to Span) (clipped Span, ok bool) {
 	return s, s.From.Before(s.To)
 }
 
-// merge sorts spans and joins those that overlap or touch.
 func merge(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
 	var merged []Span
@@ -48,7 +46,6 @@ func merge(spans []Span) []Span {
 	return merged
 }
 
-// intersect returns the common spans of two merged lists.
 func intersect(a, b []Span) []Span {
 	var common []Span
 	for len(a) > 0 && len(b) > 0 {
@@ -67,7 +64,6 @@ func intersect(a, b []Span) []Span {
 // Both returns the parts that two merged lists have in common.
 func Both(a, b []Span) []Span { return intersect(a, b) }
 
-// subtract cuts the holes out of a merged list; the holes are merged too.
 func subtract(spans, holes []Span) []Span {
 	var left []Span
 	for _, s := range spans {
@@ -93,14 +89,12 @@ func subtract(spans, holes []Span) []Span {
 	return left
 }
 
-// segment is a span in which a zone keeps one offset from UTC.
 type segment struct {
 	Span
 
 	offset time.Duration
 }
 
-// segments cuts a span where the zone's clock is changed.
 func segments(zone *time.Location, within Span) []segment {
 	var list []segment
 	for at := within.From; at.Before(within.To); {
@@ -116,7 +110,6 @@ func segments(zone *time.Location, within Span) []segment {
 	return list
 }
 
-// spans are the parts of a span in which the clock shows a time of the rule.
 func (r rule) spans(within Span) []Span {
 	var list []Span
 	for _, s := range segments(r.zone, within) {

@@ -18,12 +18,10 @@ const Max = 100
 
 // Search selects the files of an attempt.
 type Search struct {
-	// Dir is where the patterns begin; empty: the working directory of the process. No pattern and no link leads
-	// out of it.
+	// Start of the patterns; empty: the working directory of the process. No pattern and no link leads out of it.
 	Dir      string
 	Patterns []string
-	// Owner is the user whose files are taken; negative: anybody's. The program of another user may have put a
-	// link to a file that this user cannot read.
+	// User whose files are taken; negative: any. A program of another user may have linked a file that the user cannot read.
 	Owner int
 }
 

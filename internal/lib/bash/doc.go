@@ -1,3 +1,3 @@
-// Package bash turns the script of a `shell` key into the command line that runs it. Its values reach the
-// script as variables of its environment, so no value is ever read as a part of the script.
+// Package bash turns the script of a `shell` key into its command line. Values are variables of the environment,
+// never a part of the script.
 package bash

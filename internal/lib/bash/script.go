@@ -54,8 +54,7 @@ func Plain(script string) (Script, error) {
 	return Script{Argv: argvOf(script)}, nil
 }
 
-// Templated reads a script with templates. Each becomes a variable in double quotes. The error is a
-// [*Fault].
+// Templated reads a script with templates. Each becomes a variable in double quotes. The error is a [*Fault].
 func Templated(script string) (Script, error) {
 	if !gotemplate.Templated(script) {
 		return Plain(script)

@@ -19,11 +19,9 @@ var (
 	errExpansion  = errors.New("a value cannot be a part of ${…}: give it to a variable first")
 )
 
-// uses are the places of the values in a script.
 type uses struct {
 	values map[string]string
 	lines  map[string]int
-	// above is the way from the file to the visited node.
 	above  []syntax.Node
 	seen   map[string]bool
 	bare   []span
@@ -65,8 +63,6 @@ func (u *uses) use(n *syntax.ParamExp) {
 	}
 }
 
-// quoted reports whether the place does not split a value into words: within double quotes, or in a
-// here-document.
 func (u *uses) quoted() bool {
 	last := len(u.above) - 1
 	switch parent := u.above[last].(type) {
@@ -79,7 +75,6 @@ func (u *uses) quoted() bool {
 	return false
 }
 
-// reason returns why the place would execute a value, or change it.
 func (u *uses) reason() error {
 	for k, node := range slices.Backward(u.above) {
 		below := node
@@ -102,8 +97,7 @@ func (u *uses) reason() error {
 	return nil
 }
 
-// calculates reports whether bash takes the node below for arithmetic, or for a name that may have an
-// index, which is arithmetic.
+// calculates: bash takes the node below for arithmetic, or for a name whose index would be arithmetic.
 func calculates(node, below syntax.Node) bool {
 	switch n := node.(type) {
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.CStyleLoop:
@@ -140,7 +134,6 @@ var (
 	prefixes     = []string{"command", "builtin", "exec"} //nolint:gochecknoglobals // constant table
 )
 
-// executes reports whether the program of a call executes the argument below.
 func executes(call *syntax.CallExpr, below syntax.Node) bool {
 	at := slices.IndexFunc(call.Args, func(w *syntax.Word) bool { return syntax.Node(w) == below })
 	if at < 1 {
@@ -163,7 +156,6 @@ func executes(call *syntax.CallExpr, below syntax.Node) bool {
 	return shell >= 0 && (scriptWithin.MatchString(beginning(call.Args[at])) || scriptFollows(words[shell+1:at]))
 }
 
-// scriptFollows reports whether the next argument of a shell is a script.
 func scriptFollows(words []string) bool {
 	asked := false
 	for k, word := range words {
@@ -177,7 +169,6 @@ func scriptFollows(words []string) bool {
 	return asked
 }
 
-// beginning is the literal text at the begin of a word.
 func beginning(word *syntax.Word) string {
 	if literal, ok := word.Parts[0].(*syntax.Lit); ok {
 		return literal.Value
@@ -185,7 +176,6 @@ func beginning(word *syntax.Word) string {
 	return ""
 }
 
-// verdict returns the first fault.
 func (u *uses) verdict() error {
 	for _, value := range slices.Sorted(maps.Keys(u.values)) {
 		if !u.seen[value] {
@@ -198,7 +188,6 @@ func (u *uses) verdict() error {
 	return u.faults[0]
 }
 
-// quote puts the values that are not quoted into double quotes.
 func (u *uses) quote(script string) string {
 	slices.SortFunc(u.bare, func(a, b span) int { return a.from - b.from })
 	var out strings.Builder

@@ -1,3 +1,2 @@
-// Package buildinfo returns the running version of Roundsman for `--version`, workers' registrations and bug
-// reports. It imports only the standard library, so that every package may use it.
+// Package buildinfo returns the running version of Roundsman. It imports only the standard library.
 package buildinfo

@@ -12,12 +12,10 @@ const modulePath = "github.com/roundsman/roundsman"
 // unknown is the version of a build without one, e.g. `go run` in a working tree.
 const unknown = "dev"
 
-// stamped is set by the linker only: the Makefile passes
-// `-X github.com/roundsman/roundsman/internal/lib/buildinfo.stamped=$(git describe)`.
+// The Makefile passes `-X github.com/roundsman/roundsman/internal/lib/buildinfo.stamped=$(git describe)`.
 var stamped string //nolint:gochecknoglobals // the linker can only write to a package variable
 
-// Version returns the stamp of `make build`, else the version recorded by the Go toolchain, else "dev". The
-// toolchain records it for `go install …@v1.2.3`, and in a binary that requires this module.
+// Version returns the stamp of `make build`, else the version recorded by the Go toolchain, else "dev".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -26,8 +24,7 @@ func Version() string {
 	return cmp.Or(stamped, recorded(info), unknown)
 }
 
-// Label returns the version for people. A binary with its own handlers has its own name and version first, then
-// Roundsman's.
+// Label returns the version for people. A binary with its own handlers has its own name and version first.
 func Label() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -48,7 +45,6 @@ func Program() string {
 	return label
 }
 
-// own returns the name of another module's binary, with its version if recorded; "" for ours.
 func own(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath || info.Path == "" {
 		return ""
@@ -60,7 +56,6 @@ func own(info *debug.BuildInfo) string {
 	return name
 }
 
-// recorded returns this module's version in a build record, or "" without a useful one.
 func recorded(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath {
 		return release(info.Main.Version)

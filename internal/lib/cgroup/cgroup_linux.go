@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// workerLeaf is the cgroup for the worker itself: systemd allows no processes in a cgroup that has
-	// children.
+	// systemd allows no processes in a cgroup that has children.
 	workerLeaf = "worker"
 	prefix     = "program-"
 
@@ -61,8 +60,7 @@ func (t *Tree) Rest(limits launch.Limits) launch.Limits {
 	return limits
 }
 
-// Create returns the directory of a new cgroup with the limits that the tree enforces, or "" without a tree. The
-// error names a limit that could not be set.
+// Create returns the directory of a new cgroup, or "" without a tree. The error names a limit that could not be set.
 func (t *Tree) Create(name string, limits launch.Limits) (string, error) {
 	t.open()
 	if t.base == "" {
@@ -109,8 +107,7 @@ func (t *Tree) bound(directory string, limits launch.Limits) error {
 	return nil
 }
 
-// delegated returns the directory of the cgroup delegated to this process, after moving the process into a leaf
-// of it.
+// delegated also moves the process into a leaf of the cgroup.
 func delegated() string {
 	mount, own := cgroupMount(), ownCgroup()
 	if mount == "" || own == "" {
@@ -134,8 +131,7 @@ func delegated() string {
 	return base
 }
 
-// mayDivide reports whether systemd has delegated the cgroup, or no systemd runs. See
-// https://systemd.io/CGROUP_DELEGATION.
+// mayDivide: see https://systemd.io/CGROUP_DELEGATION.
 func mayDivide(base string) bool {
 	if unix.Access(base, unix.W_OK) != nil || unix.Access(filepath.Join(base, "cgroup.procs"), unix.W_OK) != nil {
 		return false
@@ -152,7 +148,6 @@ func mayDivide(base string) bool {
 	return false
 }
 
-// cgroupMount returns the mount point of cgroup v2, or "".
 func cgroupMount() string {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -169,7 +164,6 @@ func cgroupMount() string {
 	return ""
 }
 
-// ownCgroup returns the path of the process's cgroup below the mount.
 func ownCgroup() string {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

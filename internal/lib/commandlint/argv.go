@@ -28,8 +28,7 @@ func Argv(argv []string) []Finding {
 	return slices.Compact(found)
 }
 
-// oneElement reports whether the program's name contains its arguments. A path with a space, such as
-// "/opt/My Tools/run", does not.
+// A path with a space, such as "/opt/My Tools/run", is no program with arguments.
 func oneElement(argv []string) (string, bool) {
 	if len(argv) == 0 || strings.Contains(argv[0], `\`) {
 		return "", false
@@ -65,7 +64,6 @@ var (
 	spaced   = regexp.MustCompile(`^--((?:[a-z]+-)?(?:password|passwd|passphrase|token|api-?key|client-secret|secret-key))$`)
 )
 
-// separate returns the options of a program whose next argument is a secret.
 func separate(program string) []string {
 	switch {
 	case program == "sshpass":
@@ -78,7 +76,6 @@ func separate(program string) []string {
 	return nil
 }
 
-// secrets finds secrets among the words of a simple command.
 func secrets(words []string) []Finding {
 	var found []Finding
 	program := ""
@@ -102,7 +99,6 @@ func secrets(words []string) []Finding {
 	return found
 }
 
-// known reports whether the package has rules for a program.
 func known(name string) bool {
 	return mysql.MatchString(name) || prompts.MatchString(name) || name == "openssl" || separate(name) != nil
 }

@@ -51,8 +51,7 @@ type Located struct {
 	Path string
 }
 
-// Values examines the texts below a node by their keys. path is the node's own path. A nil node has no
-// findings.
+// Values examines the texts below a node by their keys. path is the node's own path.
 func Values(n *yamlread.Node, path string) []Located {
 	if n == nil {
 		return nil
@@ -108,8 +107,7 @@ func values(n *yamlread.Node, key, path string) []Located {
 	return found
 }
 
-// Around examines the programs that run around that of a block: its guard and its hooks. prefix is the path of the
-// block with a dot, or empty.
+// Around examines the guard and the hooks of a block. prefix is the path of the block with a dot, or empty.
 func Around(block *yamlread.Node, prefix string) []Located {
 	if block == nil || block.Kind != yamlread.Object {
 		return nil

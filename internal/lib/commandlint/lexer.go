@@ -11,7 +11,6 @@ type simple struct {
 	piped bool
 }
 
-// lexer divides a script into simple commands. It handles quotes, comments and operators.
 type lexer struct {
 	text     string
 	at       int
@@ -21,8 +20,7 @@ type lexer struct {
 	commands []simple
 }
 
-// split returns the simple commands of a script. sure is false if the script has constructs, such as a
-// here-document, in which an operator may be text.
+// sure is false if the script has constructs, such as a here-document, in which an operator may be text.
 func split(script string) (commands []simple, sure bool) {
 	l := &lexer{text: strings.ReplaceAll(script, "\\\n", " ")}
 	for l.at < len(l.text) {
@@ -76,7 +74,6 @@ func (l *lexer) quote(n int) {
 	l.at += n + 2
 }
 
-// closing returns the position of the closing double quote, after any command substitutions.
 func closing(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -94,7 +91,6 @@ func closing(text string) int {
 	return -1
 }
 
-// balanced returns the length of a text up to and including the closing parenthesis.
 func balanced(text string) int {
 	depth := 1
 	for i := 0; i < len(text); i++ {

@@ -51,7 +51,6 @@ func script(text, options string, at int) []Finding {
 	return found
 }
 
-// pairs returns the neighbors in pipelines.
 func pairs(commands []simple) func(func([2]simple) bool) {
 	return func(yield func([2]simple) bool) {
 		for i := range len(commands) - 1 {
@@ -62,8 +61,7 @@ func pairs(commands []simple) func(func([2]simple) bool) {
 	}
 }
 
-// losesFailure reports whether the failure of the first of two programs matters and is lost. Conditions
-// judge the last program, some programs cannot fail, and some readers end before their writers.
+// Conditions judge the last program, some programs cannot fail, and some readers end before their writers.
 func losesFailure(pair [2]simple) bool {
 	left, right := pair[0].words, pair[1].words
 	for len(left) > 0 && slices.Contains([]string{"then", "do", "else", "{", "time"}, left[0]) {

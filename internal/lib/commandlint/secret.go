@@ -25,8 +25,7 @@ var states = []string{ //nolint:gochecknoglobals // constant table
 // Secret reports whether a setting of this name holds a literal secret.
 func Secret(name, value string) bool { return secretName(name) && literal(value) }
 
-// Verbatim reports whether a variable of this name holds a secret. Its value is used as it is: a dollar sign or
-// a slash in it is a part of the secret.
+// Verbatim reports whether a variable of this name holds a secret, in which a dollar sign or a slash is literal.
 func Verbatim(name, value string) bool {
 	return secretName(name) && !slices.Contains(states, strings.ToLower(strings.TrimSpace(value)))
 }

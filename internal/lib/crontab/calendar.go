@@ -5,8 +5,7 @@ type Calendar struct {
 	Minute, Hour, DayOfMonth, Month, DayOfWeek []int
 }
 
-// Calendars returns the calendars whose union is the expression. There are two if the expression restricts
-// both the day of month and the day of week, since it ticks when either matches.
+// Calendars returns the calendars whose union is the expression: two if both days are restricted.
 func (e Expression) Calendars() []Calendar {
 	calendar := Calendar{
 		Minute:     values(e.spec.Minute, 0, 59),
@@ -24,8 +23,7 @@ func (e Expression) Calendars() []Calendar {
 	return []Calendar{byDate, byWeekday}
 }
 
-// Either reports whether the expression restricts both the day of month and the day of week, so that a day
-// needs to match only one.
+// Either reports whether the expression restricts both the day of month and the day of week.
 func (e Expression) Either() bool { return (e.spec.Dom|e.spec.Dow)&starBit == 0 }
 
 type field struct {

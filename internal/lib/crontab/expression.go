@@ -24,9 +24,8 @@ type Expression struct {
 // String returns the expression as written.
 func (e Expression) String() string { return e.text }
 
-// Parse parses five fields (minute, hour, date, month, day of week) or one of @yearly, @annually, @monthly,
-// @weekly, @daily, @midnight and @hourly. It refuses a time zone, an interval, seconds, and expressions that
-// match no date.
+// Parse parses five fields or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly. It refuses
+// a time zone, an interval, seconds, and expressions that match no date.
 func Parse(text string) (Expression, error) {
 	trimmed := strings.TrimSpace(text)
 	if err := refuse(trimmed); err != nil {
@@ -90,12 +89,10 @@ func (e Expression) matchesSomething() error {
 	return nil
 }
 
-// Next returns the first tick after a time, in that time's location. It returns the zero time if there is none
-// within five years.
+// Next returns the first tick after a time, or the zero time if there is none within five years.
 func (e Expression) Next(after time.Time) time.Time { return e.spec.Next(after) }
 
-// reference is the first day for properties of an expression: in a leap year, so that 29 February comes within
-// five years.
+// A leap year, so that 29 February comes within five years.
 func reference() time.Time {
 	return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second)
 }

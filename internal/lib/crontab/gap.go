@@ -17,16 +17,14 @@ const (
 // minutes is the set of minutes of a day at which an expression ticks.
 type minutes [(minutesOfDay + 63) / 64]uint64
 
-// Gap returns the smallest distance between two neighboring ticks of all expressions together. It counts in UTC
-// from a fixed date, so it depends on the expressions alone. With a single tick within five years it returns
-// five years.
+// Gap returns the smallest distance between two ticks of all expressions together. It counts in UTC from a fixed
+// date. With a single tick within five years it returns five years.
 func Gap(expressions []Expression) time.Duration {
 	gap, _ := measure(expressions)
 	return gap
 }
 
-// measure also returns the number of days that it joined. An expression ticks at the same minutes on each of its
-// days. So the ticks of a day depend only on the set of expressions due on it.
+// An expression ticks at the same minutes on each of its days, so the ticks of a day depend only on its due expressions.
 func measure(expressions []Expression) (gap time.Duration, joined int) {
 	sets := make([]minutes, len(expressions))
 	for i, expression := range expressions {

@@ -17,9 +17,8 @@ const (
 // largest bounds the texts: the work is that of all their pieces.
 const largest = 1 << 20
 
-// Of returns the steps from before to after as a JSON array, or nil if they save less than a quarter. A step is a text, or
-// [from, count]: pieces of before. The results of all steps, joined by commas, are after. Pieces that are own are never
-// copied.
+// Of returns the steps from before to after as a JSON array, or nil if they save less than a quarter. A step is a
+// text, or [from, count]: pieces of before. Pieces that are own are never copied.
 func Of(before, after []byte, own func(piece []byte) bool) []byte {
 	if len(before) > largest || len(after) > largest {
 		return nil
@@ -50,8 +49,7 @@ type comparison struct {
 	old, text [][]byte
 	own       func([]byte) bool
 	// places has the positions of each run of old pieces, ascending.
-	places map[string][]int
-	// next is the piece after the last copy.
+	places   map[string][]int
 	next     int
 	inserted [][]byte
 	steps    []any
@@ -67,7 +65,6 @@ func (c *comparison) index() {
 
 func key(pieces [][]byte) string { return string(bytes.Join(pieces, []byte{separator})) }
 
-// copied returns the old pieces that are equal to the text at a position.
 func (c *comparison) copied(at int) (from, count int) {
 	if count = c.equal(c.next, at); count > 0 {
 		return c.next, count

@@ -6,15 +6,12 @@ import (
 	"strings"
 )
 
-// box is one node of the drawing: a task, or all tasks of a fan-out.
 type box struct {
-	name string
-	// Lines of text in the box, the name first.
+	name  string
 	lines []string
 	// look is the state or kind that sets the style.
-	look string
-	note string
-	// Number of tasks in the box.
+	look  string
+	note  string
 	tasks int
 }
 
@@ -93,8 +90,7 @@ func (p *Picture) boxOf(tasks []Task) box {
 	return b
 }
 
-// stateOf returns the state of a box and its text. For a fan-out it is the most urgent state of its
-// tasks.
+// The state of a fan-out is the most urgent one of its tasks.
 func stateOf(tasks []Task) (state, says string) {
 	counts := map[string]int{}
 	for _, task := range tasks {
@@ -118,7 +114,6 @@ func stateOf(tasks []Task) (state, says string) {
 	return state, strings.Join(parts, ", ")
 }
 
-// summary returns the numbers of tasks by look, as text.
 func (p *Picture) summary() []string {
 	counts := map[string]int{}
 	for _, task := range p.Tasks {
@@ -137,7 +132,6 @@ func (p *Picture) summary() []string {
 	return parts
 }
 
-// about describes the picture in words.
 func (p *Picture) about(s sketch) string {
 	text := fmt.Sprintf("%d tasks", len(p.Tasks))
 	if len(s.boxes) != len(p.Tasks) {

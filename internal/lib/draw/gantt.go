@@ -14,8 +14,7 @@ import (
 // Bar is a task in a Gantt chart.
 type Bar struct {
 	ID, State, Note string
-	// Ready is the end of the task's last wait for other tasks. Began and Ended are zero before those
-	// events. A task without Began has no bar.
+	// End of the task's last wait for others, begin and end; zero before. A task without Began has no bar.
 	Ready, Began, Ended time.Time
 }
 
@@ -26,9 +25,8 @@ const (
 	ticks       = 6
 )
 
-// Gantt writes the bars of a run as SVG, in the order of their start, on one time axis. A running task
-// extends to now. The thin line before a bar is the wait since the task was ready. Tasks that never started are counted
-// below the bars.
+// Gantt writes the bars of a run as SVG in the order of their start. The thin line before a bar is the wait since the
+// task was ready. Tasks that never started are counted below the bars.
 func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) (drawn int, err error) {
 	shown := slices.DeleteFunc(slices.Clone(bars), func(b Bar) bool { return b.Began.IsZero() })
 	slices.SortStableFunc(shown, func(a, b Bar) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })

@@ -8,16 +8,13 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Limits of a layout. Its time grows faster than the graph. These limits keep it below about five seconds
-// on one core; larger pictures would not be legible.
+// The time of a layout grows faster than the graph: below these limits it is about five seconds on one core.
 const (
 	maxBoxes = 1000
 	maxEdges = 3000
-	// maxBends bounds the layers crossed by dependencies, since the layout adds a box for each
-	// crossing.
+	// The layout adds a box for each layer that a dependency crosses.
 	maxBends = 5000
-	// exactBoxes is the largest number of boxes with layers for the shortest edges. More boxes get an
-	// approximation, which is 15 times faster at 1,000.
+	// More boxes get an approximation, which is 15 times faster at 1,000.
 	exactBoxes = 200
 )
 
@@ -59,7 +56,6 @@ func (e *TooLargeError) Error() string {
 
 type point struct{ x, y float64 }
 
-// placed is a sketch with coordinates: the middle of each box and the bends of each edge.
 type placed struct {
 	width, height float64
 	middles       []point
@@ -148,7 +144,6 @@ func read(graph *dagro.Graph, s sketch, sizes []point) (placed, error) {
 	return out, nil
 }
 
-// bends counts the layers that edges cross, with every box in the first layer after its dependencies.
 // Collapsed boxes may form a cycle; each of them counts as one layer.
 func (s sketch) bends() int {
 	next := make([][]int, len(s.boxes))

@@ -2,8 +2,7 @@ package draw
 
 import "strings"
 
-// look is the style of a state or kind of task. Fills are light, so black text has a contrast of more than
-// 10:1, and they differ in lightness as well as in hue.
+// Fills are light, for a contrast of black text over 10:1, and differ in lightness as well as in hue.
 type look struct {
 	name         string
 	mark         string
@@ -25,8 +24,7 @@ func (l look) says() string {
 	return strings.TrimSpace(l.mark + " " + name)
 }
 
-// stateLooks returns the looks of states, the most urgent first. The first one present is the state of a
-// fan-out's box.
+// stateLooks lists the most urgent state first, for a fan-out's box.
 func stateLooks() []look {
 	return []look{
 		{name: "failed", mark: "✗", fill: "#fecaca", stroke: "#b91c1c"},
@@ -54,7 +52,6 @@ func kindLooks() []look {
 	}
 }
 
-// looks returns the looks that the picture may use.
 func (p *Picture) looks() []look {
 	if p.Run {
 		return stateLooks()
@@ -62,7 +59,6 @@ func (p *Picture) looks() []look {
 	return kindLooks()
 }
 
-// used returns the looks of the boxes, for the legend.
 func (p *Picture) used(s sketch) []look {
 	seen := map[string]bool{}
 	for _, b := range s.boxes {

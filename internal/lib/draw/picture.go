@@ -30,8 +30,7 @@ type Picture struct {
 	Down bool
 	// Run means that tasks have states. Otherwise kinds are colored.
 	Run bool
-	// BoxWidth and BoxHeight are the size of all boxes in pixels; 0 means the size of their text. Boxes of
-	// one size are closer together.
+	// Size of all boxes in pixels; 0: the size of their text. Boxes of one size are closer together.
 	BoxWidth, BoxHeight float64
 }
 
@@ -70,8 +69,7 @@ type Drawn struct {
 	Tasks, Boxes, Edges int
 }
 
-// Around reduces the picture to a task with its direct and indirect needs and dependants. id may also name
-// a fan-out.
+// Around reduces the picture to a task or fan-out with its direct and indirect needs and dependants.
 func (p *Picture) Around(id string) error {
 	at := make(map[string]int, len(p.Tasks))
 	dependants := map[string][]string{}

@@ -14,8 +14,7 @@ type Piece struct {
 	Line int
 }
 
-// Pieces divides a template without branches, loops and variables. A quoted text as an action counts as
-// text.
+// Pieces divides a template without branches, loops and variables. A quoted text as an action counts as text.
 func Pieces(text string) ([]Piece, error) {
 	parsed, err := template.New("").Funcs((&allowance{}).functions()).Parse(text)
 	if err != nil {

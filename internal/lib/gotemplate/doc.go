@@ -1,4 +1,3 @@
-// Package gotemplate is the template language of job types and DAG specs: Go's text/template with bounded cost. [New]
-// refuses definitions, calls and unknown names. [Template.Execute] bounds the steps of loops, the text produced by
-// functions, and the output. So no template can exhaust a process, with any data.
+// Package gotemplate is the language of templates: Go's text/template with bounded cost. [New] refuses definitions,
+// calls and unknown names. [Template.Execute] bounds loops, texts and the output.
 package gotemplate

@@ -9,11 +9,9 @@ import (
 	"text/template"
 )
 
-// allowance is the remainder of the bounds of one execution.
 type allowance struct{ steps, text, output int }
 
-// functions returns a small set of functions: more logic belongs into a program. Functions of text/template
-// that produce text are replaced by counted ones.
+// Functions of text/template that produce text are replaced by counted ones.
 func (a *allowance) functions() template.FuncMap {
 	return template.FuncMap{
 		"items": a.items,
@@ -64,7 +62,6 @@ func (a *allowance) charge(n int) error {
 	return nil
 }
 
-// counted charges the arguments one by one before they are joined.
 func (a *allowance) counted(of func(...any) string) func(...any) (string, error) {
 	return func(values ...any) (string, error) {
 		for _, value := range values {

@@ -21,8 +21,7 @@ func Plain(block string, data json.RawMessage) (any, error) {
 	return Native(value), nil
 }
 
-// Native copies a JSON value with numbers that templates can compare: {{eq .Params.n 3}} needs an integer.
-// Integers too large for int64 stay text, so that none is rounded.
+// Native copies a JSON value with numbers that templates can compare. Integers too large for int64 stay text.
 func Native(value any) any {
 	switch typed := value.(type) {
 	case json.Number:

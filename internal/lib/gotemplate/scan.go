@@ -28,8 +28,7 @@ func (r Reference) Where() string {
 	return fmt.Sprintf("line %d: ", r.Line+1)
 }
 
-// Scan parses a template and returns its references. It reports unknown fields, and constructs whose cost
-// is not bounded by the size of the data.
+// Scan returns the references of a template. It reports unknown fields, and constructs of unbounded cost.
 func Scan(text string, fields []string) ([]Reference, []error) {
 	parsed, err := template.New("").Funcs((&allowance{}).functions()).Parse(text)
 	if err != nil {
@@ -145,7 +144,6 @@ func (s *scanner) command(cmd *parse.CommandNode, root bool, tail []string) {
 	}
 }
 
-// indexed continues a path with the arguments of index up to the first that is not constant.
 func indexed(path []string, keys []parse.Node, tail []string) []string {
 	for _, key := range keys {
 		text, constant := key.(*parse.StringNode)
@@ -157,7 +155,6 @@ func indexed(path []string, keys []parse.Node, tail []string) []string {
 	return append(path, tail...)
 }
 
-// rooted returns the path of a field of the template's data.
 func (s *scanner) rooted(n parse.Node, root bool) ([]string, bool) {
 	switch n := n.(type) {
 	case *parse.FieldNode:

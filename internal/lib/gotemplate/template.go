@@ -13,8 +13,7 @@ const (
 	MaxOutput = 256 << 10
 	// maxText bounds the text produced by the functions of a template.
 	maxText = 1 << 20
-	// maxSteps bounds the loops: every pass of a range costs as many steps as its body has parts. A
-	// template without loops takes time in proportion to its length.
+	// Every pass of a range costs as many steps as its body has parts.
 	maxSteps = 2_000_000
 )
 
@@ -66,7 +65,6 @@ func (t *Template) Execute(data any) (string, error) {
 	return out.String(), nil
 }
 
-// bounded is a writer with a limited output.
 type bounded struct {
 	to   *strings.Builder
 	left *allowance
@@ -79,8 +77,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// meter makes every range charge its passes first: it appends the function items to its operand, with the
-// number of parts of its body.
+// meter makes every range charge its passes first, by the function items.
 func meter(n parse.Node) (parts int) {
 	switch n := n.(type) {
 	case *parse.ListNode:

@@ -1,5 +1,5 @@
 // Package hook supports the hooks of a program: the outcome in their environment, a mark before each line of their
-// output, and a file with the hooks that have not run yet.
+// output, and a file of owed hooks.
 package hook
 
 import (

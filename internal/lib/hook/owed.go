@@ -63,7 +63,6 @@ func (o *Owed) Done() error {
 	return o.save()
 }
 
-// save replaces the file, and removes it if nothing is owed.
 func (o *Owed) save() error {
 	if o.path == "" {
 		return nil
@@ -98,8 +97,8 @@ func syncNames(dir string) error {
 	return errors.Join(opened.Sync(), opened.Close())
 }
 
-// Read returns the hooks that earlier processes owe. A file that is not whole is removed. One that cannot be read now
-// stays for the next process, and is in the error.
+// Read returns the hooks that earlier processes owe. An incomplete file is removed. An unreadable one stays for the
+// next process.
 func Read(dir string) ([]*Owed, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

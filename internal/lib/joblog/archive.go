@@ -33,9 +33,8 @@ const (
 	aboutFile        = "about.json"
 )
 
-// Archive stores the output of attempts in files: DIR/<job>/<attempt>/<offset>.log or .zst. A segment is
-// written as plain text, so a killed process loses nothing. It is compressed when it is full or the attempt
-// has ended.
+// Archive stores the output of attempts in files: DIR/<job>/<attempt>/<offset>.log or .zst. A segment is plain text
+// until it is full or the attempt has ended, so a killed process loses nothing.
 type Archive struct {
 	dir string
 	// Max bounds the bytes of all ended attempts.
@@ -43,15 +42,13 @@ type Archive struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 
-	mu sync.Mutex
-	// Outputs of running attempts, by directory.
+	mu   sync.Mutex
 	open map[string]*file
 	// pruning is held by the running prune. grown counts the bytes since the last one.
 	pruning sync.Mutex
 	grown   atomic.Int64
 }
 
-// about is the description of an attempt, next to its segments.
 type about struct {
 	Group   string           `json:"group"`
 	Job     string           `json:"job"`
@@ -83,7 +80,6 @@ func (a *Archive) attemptDir(key Key) string {
 	return filepath.Join(a.jobDir(key), strconv.Itoa(key.Attempt))
 }
 
-// newest returns the highest stored attempt, or 0.
 func (a *Archive) newest(key Key) int {
 	entries, _ := os.ReadDir(a.jobDir(key))
 	newest := 0
@@ -95,8 +91,7 @@ func (a *Archive) newest(key Key) int {
 	return newest
 }
 
-// Read returns the output of an attempt from offset, as [Store.Read] does. It ends before a gap. running
-// means that more output may follow.
+// Read ends before a gap. running means that more output may follow.
 func (a *Archive) Read(key Key, offset int64, limit int, running bool) (Chunk, bool) {
 	if key.Attempt == 0 {
 		key.Attempt = a.newest(key)
@@ -171,7 +166,7 @@ func lastFrom(segments []segment, offset int64) int {
 	return -1
 }
 
-// chunkOf leaves an incomplete character to the next chunk.
+// An incomplete character is left to the next chunk.
 func chunkOf(from int64, piece []byte, more bool) Chunk {
 	if more && len(piece) > cut(piece) {
 		piece = piece[:len(piece)-cut(piece)]
@@ -179,7 +174,6 @@ func chunkOf(from int64, piece []byte, more bool) Chunk {
 	return Chunk{Offset: from, Next: from + int64(len(piece)), Text: strings.ToValidUTF8(string(piece), string(utf8.RuneError))}
 }
 
-// segment is one file of an output.
 type segment struct {
 	start      int64
 	compressed bool
@@ -192,8 +186,7 @@ func (s segment) name() string {
 	return fmt.Sprintf("%016d%s", s.start, plainSuffix)
 }
 
-// listSegments returns the segments in order. A killed process may have left both forms of a segment; the
-// compressed form is complete.
+// A killed process may have left both forms of a segment; the compressed form is complete.
 func listSegments(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"sync"
 )
 
-// artifactsFile lists the artifacts of an attempt, next to its segments.
 const artifactsFile = "artifacts.json"
 
 // Artifact is a file that an attempt has left.
@@ -22,7 +21,6 @@ type Artifact struct {
 	Error string `json:"error,omitempty"`
 }
 
-// artifacts are those of a running attempt.
 type artifacts struct {
 	mu   sync.Mutex
 	list []Artifact
@@ -32,8 +30,7 @@ type artifacts struct {
 // ErrNoArchive is the error of an artifact on a worker without data directory.
 var ErrNoArchive = errors.New("the worker has no data directory")
 
-// Attach keeps a file of the attempt, or the reason for which there is none. All files of an attempt
-// together have the bound of its output.
+// Attach keeps a file of the attempt, or the reason why there is none. All files together have the bound of the output.
 func (l *Log) Attach(name string, content io.Reader, fault error) error {
 	l.mu.Lock()
 	f := l.file
@@ -67,7 +64,6 @@ func (f *file) attachable() error {
 	return f.create()
 }
 
-// attach writes a file in blocks, each compressed by itself, and returns its size.
 func (f *file) attach(index int, content io.Reader) (size int64, err error) {
 	buffer := make([]byte, maxSegment)
 	for number := 0; err == nil; number++ {
@@ -101,7 +97,6 @@ func blockName(index, number int) string {
 	return fmt.Sprintf("artifact-%03d-%06d%s", index, number, compressedSuffix)
 }
 
-// writeArtifacts replaces the list, which names only files that are complete.
 func (f *file) writeArtifacts() error {
 	text, err := json.Marshal(f.attached.list)
 	if err != nil {

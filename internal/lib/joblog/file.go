@@ -13,30 +13,26 @@ import (
 )
 
 const (
-	// segments is the number of segments of a full output. One half holds its beginning, the other its
-	// end.
+	// One half of the segments holds the beginning of an output, the other its end.
 	segments   = 16
 	maxSegment = 1 << 20
 )
 
 var errReplaced = errors.New("the same attempt has begun again")
 
-// file is the output of a running attempt on the disk. [Log] serializes its calls.
 type file struct {
 	// mu guards replaced, which is set when the same attempt begins again in this directory.
 	mu       sync.Mutex
 	replaced bool
 
-	archive *Archive
-	dir     string
-	about   about
-	max     int64
-	current *os.File
-	// from is the start of the current segment, total the end of the output.
+	archive     *Archive
+	dir         string
+	about       about
+	max         int64
+	current     *os.File
 	from, total int64
-	// Starts of the full segments after the beginning.
-	ends []int64
-	err  error
+	ends        []int64
+	err         error
 
 	attached artifacts
 }
@@ -89,7 +85,6 @@ func (f *file) write(data []byte) {
 	}
 }
 
-// next begins a new segment.
 func (f *file) next() error {
 	if f.total == 0 {
 		if err := f.create(); err != nil {
@@ -149,7 +144,6 @@ func (f *file) close() error {
 	return errors.Join(err, f.archive.compress(f.dir, segment{start: f.from}))
 }
 
-// end closes the output at the end of the attempt.
 func (f *file) end() {
 	f.mu.Lock()
 	f.err = errors.Join(f.err, f.close())
@@ -179,8 +173,7 @@ func (a *Archive) compress(dir string, s segment) error {
 	return os.Remove(path)
 }
 
-// writeSynced returns when the data is on disk. After a power failure no empty file must replace a plain
-// segment.
+// After a power failure no empty file must replace a plain segment.
 func writeSynced(path string, data []byte) error {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -15,16 +15,14 @@ import (
 // pruneShare is the share of the bound whose growth causes a prune.
 const pruneShare = 16
 
-// kept is an ended attempt on the disk.
 type kept struct {
-	dir string
-	// ended is the time of the last write.
+	dir          string
 	ended, until time.Time
 	size         int64
 }
 
-// Prune deletes outputs older than their policy, then the oldest outputs over the bound. It also compresses
-// plain segments of killed processes. Outputs of running attempts stay.
+// Prune deletes outputs older than their policy, then the oldest over the bound. It compresses plain segments of
+// killed processes.
 func (a *Archive) Prune(now time.Time) {
 	if !a.pruning.TryLock() {
 		return
@@ -55,8 +53,7 @@ func (a *Archive) Prune(now time.Time) {
 	}
 }
 
-// attempts returns the directories of all attempts. It does not use a glob, since the archive's path may
-// contain one's characters.
+// The archive's path may contain the characters of a glob.
 func (a *Archive) attempts() []string {
 	var dirs []string
 	jobs, _ := os.ReadDir(a.dir)
@@ -69,11 +66,9 @@ func (a *Archive) attempts() []string {
 	return dirs
 }
 
-// grew reports whether enough was written for another prune.
 func (a *Archive) grew() bool { return a.grown.Load() > a.Max/pruneShare }
 
-// remove deletes an attempt, and its job's directory after the last one. It keeps an attempt that begins
-// meanwhile.
+// remove keeps an attempt that begins meanwhile.
 func (a *Archive) remove(dir string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,8 +78,7 @@ func (a *Archive) remove(dir string) {
 	}
 }
 
-// tidy completes the files of an ended attempt and measures them. ended is false for a running one. The
-// lock keeps the same attempt from beginning meanwhile.
+// The lock keeps the same attempt from beginning meanwhile.
 func (a *Archive) tidy(dir string) (found kept, ended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

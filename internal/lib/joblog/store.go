@@ -1,5 +1,5 @@
-// Package joblog stores the output of a worker's jobs. The end of it is in memory, for a while after the job
-// has ended. An [Archive] has all of it up to a bound, also for the next process.
+// Package joblog stores the output of a worker's jobs: the end in memory, all up to a bound in an [Archive], also for
+// the next process.
 package joblog
 
 import (
@@ -46,12 +46,10 @@ type Chunk struct {
 
 // Store is safe for concurrent use.
 type Store struct {
-	// archive is nil if the worker has no data directory.
 	archive *Archive
 
-	mu   sync.Mutex
-	logs map[Key]*Log
-	// ended are the keys of ended logs, oldest first.
+	mu    sync.Mutex
+	logs  map[Key]*Log
 	ended []Key
 }
 
@@ -106,8 +104,8 @@ func (s *Store) Prune(now time.Time) {
 	}
 }
 
-// Read returns the output of an attempt from offset, at most limit bytes (0: [MaxChunk]). A negative offset
-// counts from the end. Attempt 0 is the newest one.
+// Read returns the output from offset, at most limit bytes (0: [MaxChunk]). A negative offset counts from the end.
+// Attempt 0 is the newest.
 func (s *Store) Read(key Key, offset int64, limit int) (Chunk, bool) {
 	s.mu.Lock()
 	log := s.logs[key]
@@ -144,8 +142,7 @@ type Log struct {
 	total   int64
 	running bool
 	started time.Time
-	// file is the output on disk; nil without an archive.
-	file *file
+	file    *file
 }
 
 // Keep sets the policy for the output on disk. It must be called before the first write.
@@ -158,7 +155,6 @@ func (l *Log) Keep(policy jobtype.OutputPolicy) {
 	}
 }
 
-// lost returns the error that ended the writing to disk.
 func (l *Log) lost() error {
 	if l == nil {
 		return nil
@@ -236,7 +232,6 @@ func (l *Log) read(offset int64, limit int) Chunk {
 	}
 }
 
-// cut returns the number of bytes of an incomplete character at the end.
 func cut(piece []byte) int {
 	for back := 1; back <= min(utf8.UTFMax, len(piece)); back++ {
 		if last := piece[len(piece)-back:]; utf8.RuneStart(last[0]) {

@@ -1,5 +1,4 @@
-// Package jsonout writes the API's answers and the commands' --output json, so that both have the same text for
-// the same value. An empty list or object is [] or {}, never null, and < and > are not escaped.
+// Package jsonout writes the API's answers and --output json alike. An empty list or object is [] or {}, never null.
 package jsonout
 
 import (
@@ -33,7 +32,6 @@ func filled(value any) any {
 	return whole.Interface()
 }
 
-// filler caches which types may contain a nil list.
 type filler map[reflect.Type]bool
 
 func (f filler) may(t reflect.Type) bool {

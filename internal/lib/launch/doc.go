@@ -1,4 +1,3 @@
-// Package launch is the language of starting a program: the keys that `execute`, `detect`, the tasks of
-// DAGs and the receivers of notifications share. It reads and checks them; activities/command starts
+// Package launch is the language of starting a program: it reads and checks the keys; activities/command starts
 // programs by them.
 package launch

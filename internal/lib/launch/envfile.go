@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ParseEnvFile parses a file of variables in the format of systemd's EnvironmentFile: NAME=VALUE lines,
-// comments with # or ;, quotes, and a backslash that continues a line or takes the next character as it is.
+// ParseEnvFile parses the format of systemd's EnvironmentFile: NAME=VALUE lines, comments with # or ;, quotes, and
+// backslashes.
 func ParseEnvFile(text string) ([]string, error) {
 	var variables []string
 	p := envParser{rest: text, line: 1}
@@ -30,7 +30,6 @@ type envParser struct {
 	line int
 }
 
-// skip passes empty lines and comments, and reports whether there is more.
 func (p *envParser) skip() bool {
 	for {
 		p.rest = strings.TrimLeft(p.rest, " \t\r")
@@ -51,7 +50,6 @@ func (p *envParser) skip() bool {
 	}
 }
 
-// name reads up to the equals sign.
 func (p *envParser) name() (string, bool) {
 	end := strings.IndexAny(p.rest, "=\n")
 	if end <= 0 || p.rest[end] == '\n' {

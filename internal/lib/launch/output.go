@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// OfJobs are the keys that only the programs of jobs have: detections and receivers keep no output and
-// have no programs around their own.
+// OfJobs are the keys of jobs only: detections and receivers keep no output and have no programs around their own.
 var OfJobs = []string{"output", "guard", "artifacts", "hooks"} //nolint:gochecknoglobals // constant table
 
 // KeysOfAll returns the keys of every program, sorted.

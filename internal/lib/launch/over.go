@@ -2,8 +2,7 @@ package launch
 
 import "maps"
 
-// Over returns the keys of defaults below those of own. Objects, such as env and limits, are put
-// together key by key.
+// Over returns defaults overlaid by own. Objects, such as env and limits, are merged key by key.
 func Over(defaults, own map[string]any) map[string]any {
 	all := make(map[string]any, len(defaults)+len(own))
 	maps.Copy(all, defaults)

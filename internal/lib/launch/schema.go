@@ -33,8 +33,7 @@ func read() map[string]json.RawMessage {
 // Keys returns the names of the keys, sorted.
 func Keys() []string { return keys }
 
-// AddTo returns a JSON Schema with all keys added to its properties, except for some, such as "output" or
-// "exit_codes.permanent".
+// AddTo returns a JSON Schema with all keys in its properties, except some, such as "output".
 func AddTo(into []byte, without ...string) json.RawMessage {
 	var document map[string]any
 	if err := json.Unmarshal(into, &document); err != nil {
@@ -65,8 +64,7 @@ func AddTo(into []byte, without ...string) json.RawMessage {
 // numbers are the keys whose scalars stay numbers.
 var numbers = []string{"exit_codes", "nice", "limits.pids", "limits.open_files"} //nolint:gochecknoglobals // constant table
 
-// Plain converts the value of one key. A scalar becomes text in its spelling (`user: 1000`, `umask:
-// 0027`), except for keys with numbers.
+// Plain converts the value of one key. A scalar becomes text in its spelling (`umask: 0027`), except for keys with numbers.
 func Plain(key string, n *yamlread.Node) any {
 	if slices.ContainsFunc(numbers, func(number string) bool { return key == number || strings.HasPrefix(key, number+".") }) {
 		return n.Plain()

@@ -25,22 +25,18 @@ const (
 	maxExitCode = 255
 )
 
-// Spec is how a program is started and how its exit code is read. An empty field keeps the worker's own
-// value.
+// Spec is how a program is started and how its exit code is read. An empty field keeps the worker's value.
 type Spec struct {
-	// User is the name or the number of the user, Group the primary group. Groups are supplementary
-	// groups in addition to those of the user.
+	// Names or numbers. Groups are supplementary groups in addition to those of the user.
 	User   string   `json:"user,omitempty"`
 	Group  string   `json:"group,omitempty"`
 	Groups []string `json:"groups,omitempty"`
 	// Dir is the working directory; "~" is the home directory of the user.
 	Dir string           `json:"dir,omitempty"`
 	Env map[string]Value `json:"env,omitempty"`
-	// EnvFile lists files of variables, which replace those of Env. A path that begins with "-" may be
-	// missing.
+	// Files of variables, which replace those of Env. A path that begins with "-" may be missing.
 	EnvFile Texts `json:"env_file,omitempty"`
-	// Umask is in octal digits. Nice is the priority, from -20 to 19; IONice a class of [IOClasses] with
-	// a level, such as "best-effort:7".
+	// Octal digits; a priority from -20 to 19; a class of [IOClasses] with a level, such as "best-effort:7".
 	Umask  string `json:"umask,omitempty"`
 	Nice   *int   `json:"nice,omitempty"`
 	IONice string `json:"ionice,omitempty"`
@@ -113,7 +109,6 @@ func Strict(data json.RawMessage, into any) error {
 	return nil
 }
 
-// kind names a type as a configuration does.
 func kind(of reflect.Type) string {
 	switch of.Kind() {
 	case reflect.Slice:
@@ -126,8 +121,7 @@ func kind(of reflect.Type) string {
 	return "text"
 }
 
-// Map returns a copy with each text replaced by the result of change. path is the path of the text, such as
-// "env.PGHOST". The order is always the same.
+// Map returns a copy with each text replaced by the result of change, in a fixed order. path is like "env.PGHOST".
 func (s Spec) Map(change func(path, text string) string) Spec {
 	s.User, s.Group = change("user", s.User), change("group", s.Group)
 	s.Groups = mapAll("groups", s.Groups, change)
@@ -155,8 +149,7 @@ func mapAll(path string, texts []string, change func(path, text string) string) 
 	return changed
 }
 
-// Faults returns everything that is wrong with the keys, each with the path of its key first. Texts may
-// still be templates.
+// Faults returns every fault of the keys, with the path of the key first. Texts may be templates.
 func (s Spec) Faults() []error {
 	var faults []error
 	if grace := jobtype.Duration(s.Grace()); grace < 0 || grace > MaxKillGrace {

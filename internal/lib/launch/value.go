@@ -7,12 +7,10 @@ import (
 	"strings"
 )
 
-// Value is the value of a variable: a text, or where the worker finds a secret for each attempt. At most
-// one field is set.
+// Value is a text, or where the worker finds a secret for each attempt. At most one field is set.
 type Value struct {
 	Text string `json:"-"`
-	// File is a path. Credential is the name of a credential of systemd. Command is a program that
-	// prints the secret.
+	// A path, a credential of systemd, or a program that prints the secret.
 	File       string   `json:"file,omitempty"`
 	Credential string   `json:"credential,omitempty"`
 	Command    []string `json:"command,omitempty"`

@@ -1,5 +1,4 @@
-// Package mergepatch applies JSON merge patches (RFC 7396). It keeps numbers as they are written and, unlike a
-// decoded map, the order of keys that the patch does not touch.
+// Package mergepatch applies JSON merge patches (RFC 7396). It keeps numbers as written and the order of keys.
 package mergepatch
 
 import (
@@ -9,14 +8,12 @@ import (
 	"fmt"
 )
 
-// field is a key of an object with its value.
 type field struct {
 	key   string
 	value json.RawMessage
 }
 
-// Over returns the document with the patch applied. A null removes a key, an object is merged, any other value
-// replaces.
+// Over applies a patch. A null removes a key, an object is merged, any other value replaces.
 func Over(document, patch json.RawMessage) (json.RawMessage, error) {
 	changes, isObject, err := fields(patch)
 	if err != nil {
@@ -76,7 +73,6 @@ func merge(document json.RawMessage, changes []field, depth int) (json.RawMessag
 	return encode(merged)
 }
 
-// fields lists the keys of an object in their order; none of anything else.
 func fields(text json.RawMessage) (list []field, isObject bool, err error) {
 	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' {
 		if len(text) > 0 && !json.Valid(text) {

@@ -29,8 +29,7 @@ func Names() []string {
 	return names
 }
 
-// Parse parses settings like global_execution_concurrency=8 or max_runtime=2h. The error lists all faults.
-// Ranges are checked when the change is applied, together with the other settings.
+// Parse parses settings like max_runtime=2h. The error lists all faults. Ranges are checked when the change is applied.
 func Parse(settings []string) (Change, error) {
 	change, faults := Change{}, []error(nil)
 	for _, setting := range settings {

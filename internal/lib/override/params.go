@@ -14,8 +14,7 @@ import (
 // paramsPrefix begins the names of a job type's params, such as params.worker.garbage_threshold.
 const paramsPrefix = "params."
 
-// paramValue returns a value as JSON: a number, true, false, null, list or object as written, else a
-// text.
+// paramValue returns a value as JSON: a number, true, false, null, list or object as written, else a text.
 func paramValue(name, value string) (json.RawMessage, error) {
 	if slices.Contains(strings.Split(name, "."), "") {
 		return nil, fmt.Errorf("%q: write it as params.NAME=VALUE", name)

@@ -17,8 +17,8 @@ var ErrTooLarge = errors.New("more than the limit")
 
 // EncodeAll and DecodeAll are stateless and may be called concurrently.
 var (
-	encoder = used(must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20), zstd.WithAllLitEntropyCompression(true)))) //nolint:gochecknoglobals // stateless
-	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxOpen)))                                                  //nolint:gochecknoglobals // stateless
+	encoder = used(must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true), zstd.WithAllLitEntropyCompression(true)))) //nolint:gochecknoglobals // stateless
+	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxOpen)))                                                                                  //nolint:gochecknoglobals // stateless
 )
 
 // used makes the encoder create its channel. A channel that is created in a synctest bubble can be used only there.

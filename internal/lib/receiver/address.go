@@ -31,8 +31,7 @@ func checkHost(host string, allowPrivate bool) error {
 	return CheckAddress(at, allowPrivate)
 }
 
-// Dialer connects to allowed addresses only. It checks them after the resolution, so no name can bypass the
-// check.
+// Dialer checks addresses after the resolution, so no name can bypass the check.
 func Dialer(allowPrivate bool) *net.Dialer {
 	return &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)

@@ -1,6 +1,4 @@
-// Package receiver describes the receivers of notifications in the control plane's configuration: a webhook, a
-// mail server or a command. Secrets are references to a variable or a file and are read when needed. The
-// package holds none.
+// Package receiver describes the receivers of notifications. Secrets are references to a variable or a file, read when needed.
 package receiver
 
 import (
@@ -115,8 +113,7 @@ type SMTP struct {
 	Timeout      jobtype.Duration `json:"timeout,omitempty"`
 }
 
-// Command is a program on the control plane's machine, with the body as its input. Its keys have no
-// templates.
+// Command is a program on the control plane's machine, with the body as its input and without templates.
 type Command struct {
 	Argv    []string         `json:"argv"`
 	Timeout jobtype.Duration `json:"timeout,omitempty"`

@@ -14,7 +14,6 @@ import (
 // afterSIGXCPU is the CPU time between SIGXCPU and SIGKILL, in seconds.
 const afterSIGXCPU = 1
 
-// limit is one resource limit.
 type limit struct {
 	key        string
 	resource   int
@@ -42,8 +41,7 @@ func of(l launch.Limits) []limit {
 	return limits
 }
 
-// Allowed reports each limit that the process may not set for a program of the user, or that the
-// kernel would ignore. mayRaise states that the process has CAP_SYS_RESOURCE.
+// Allowed reports each limit that the process may not set, or that the kernel would ignore. mayRaise: it has CAP_SYS_RESOURCE.
 func Allowed(l launch.Limits, uid int, mayRaise bool) error {
 	var faults []error
 	for _, own := range of(l) {
@@ -63,8 +61,7 @@ func Allowed(l launch.Limits, uid int, mayRaise bool) error {
 	return errors.Join(faults...)
 }
 
-// Raise prepares the process, before it changes its user: limits that the stage would hit itself get
-// their hard value only.
+// Raise prepares the process. Limits that the stage would hit itself get their hard value only.
 func Raise(l launch.Limits) error {
 	for _, own := range of(l) {
 		next := syscall.Rlimit{Cur: own.soft, Max: own.hard}

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Environment returns the variables of a program about its run and its worker. A character of a label's
-// name that no variable may have becomes _.
+// Environment returns the variables of a program about its run and its worker. Invalid characters of a label become _.
 func Environment(run jobtype.RunInfo, labels map[string]string) []string {
 	var env []string
 	for name, at := range map[string]time.Time{"ROUNDSMAN_SCHEDULED_AT": run.ScheduledAt, "ROUNDSMAN_RUN_STARTED_AT": run.StartedAt} {

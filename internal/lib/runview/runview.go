@@ -1,5 +1,4 @@
-// Package runview has the variables .Run, .Schedule and .Worker of templates, and checks the fields
-// that a template names. It is pure.
+// Package runview has the variables .Run, .Schedule and .Worker of templates. It is pure.
 package runview
 
 import (

@@ -11,8 +11,7 @@ import (
 // longest bounds the compared words: suggestions are for typing errors.
 const longest = 64
 
-// Word returns the known word closest to word, or "" if none differs by at most a third of its letters and one.
-// Case is ignored. Of equally close words it returns the first in alphabetical order.
+// Word returns the known word closest to word: at most a third of its letters and one differ. Case is ignored.
 func Word(word string, known []string) string {
 	return Among(word, slices.Values(known))
 }
@@ -33,8 +32,7 @@ func Among(word string, known func(yield func(string) bool)) string {
 	return best
 }
 
-// Clause returns ": did you mean \"x\"?" for the closest known word, the list of known words if none is close, or
-// nothing without known words.
+// Clause returns ": did you mean \"x\"?" for the closest known word, else the list of known words.
 func Clause(word string, known []string) string {
 	best := Word(word, known)
 	switch {

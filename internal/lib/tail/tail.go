@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Tail keeps the last written bytes in a ring of fixed size. It is safe for concurrent use: a job's stdout and
-// stderr share one.
+// Tail keeps the last written bytes. It is safe for concurrent use: stdout and stderr share one.
 type Tail struct {
 	mu    sync.Mutex
 	ring  []byte
@@ -56,12 +55,10 @@ func (t *Tail) Text() string {
 	return readable(kept)
 }
 
-// maxEncodedOutput bounds the JSON of an output: escapes make six bytes of
-// one, and a result over jobtype.MaxResultBytes would not travel.
+// Escapes make six bytes of one, and a result over jobtype.MaxResultBytes would not travel.
 const maxEncodedOutput = jobtype.MaxResultBytes * 3 / 4
 
-// readable replaces invalid UTF-8 and drops control characters, for instance of terminal escapes. It keeps the last
-// part within MaxOutputBytes, and within maxEncodedOutput as JSON.
+// readable drops control characters and keeps the last part within both bounds.
 func readable(data []byte) string {
 	text := strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {

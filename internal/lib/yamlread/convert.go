@@ -7,7 +7,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parser converts the library's nodes and counts the values repeated by aliases.
 type parser struct {
 	file      *string
 	options   Options
@@ -22,7 +21,6 @@ type parser struct {
 	active map[*yaml.Node]bool
 }
 
-// trail is the path to a value, joined only for a fault.
 type trail struct {
 	up    *trail
 	key   string

@@ -10,20 +10,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// chunkBytes is the amount of a list parsed at a time: large compared with a parser's own buffers, small
-// enough for the memory of its nodes.
+// chunkBytes is large compared with a parser's own buffers, and small enough for the memory of its nodes.
 const chunkBytes = 64 << 10
 
 // placeholder replaces the list while the rest of the document is read.
 const placeholder = "roundsman-items-are-read-apart"
 
-// ReadItems reads a document whose root has a list under key, with one part of the list in memory at a time.
-// It calls each with every item in order; the list in the returned tree is empty. A tree of all items takes
-// fifty times the memory of the text.
+// ReadItems reads a document whose root has a list under key, with one part of the list in memory: a whole tree takes
+// fifty times the memory of the text. It calls each with every item in order.
 //
-// It returns nil if each returned false, after a fault, and if only [Read] can decide, for example because an
-// item has an alias. The items passed to each are void then. Positions in items are relative, so a fault in
-// an item needs Read, too.
+// It returns nil if each returned false, after a fault, and if only [Read] can decide. The items passed to each are
+// void then. Positions in items are relative, so a fault needs Read, too.
 func ReadItems(file string, data []byte, options Options, key string, each func(*Node) bool) *Node {
 	return readItems(file, data, options, key, chunkBytes, each)
 }
@@ -57,8 +54,7 @@ func readItems(file string, data []byte, options Options, key string, size int, 
 	return root
 }
 
-// readChunk reads some items of a list. A chunk cut within quotes or brackets is not valid YAML, since its
-// closing characters are missing.
+// A chunk cut within quotes or brackets is not valid YAML: its closing characters are missing.
 func readChunk(file *string, chunk []byte, options Options, each func(*Node) bool) bool {
 	var document, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(chunk))
@@ -81,7 +77,6 @@ func readChunk(file *string, chunk []byte, options Options, each func(*Node) boo
 	return true
 }
 
-// readJSONItems is ReadItems for JSON.
 func readJSONItems(file *string, data []byte, key string, each func(*Node) bool) *Node {
 	p := newJSONParser(file, data)
 	p.apart, p.each = key, each
@@ -91,15 +86,13 @@ func readJSONItems(file *string, data []byte, key string, each func(*Node) bool)
 	return nil
 }
 
-// division is a document with its list on lines of its own. before ends with the line of its key, after
-// begins with the next key.
+// before ends with the line of the list's key, after begins with the next key.
 type division struct {
 	before, list, after []byte
 	indent              int // of the items
 }
 
-// divide finds a list whose key is alone on its line, as in generated documents. It returns false without
-// one.
+// divide finds a list whose key is alone on its line, as in generated documents.
 func divide(data []byte, key string) (division, bool) {
 	if bytes.Contains(data, []byte(placeholder)) || oddBreaks(data) {
 		return division{}, false
@@ -117,7 +110,6 @@ func divide(data []byte, key string) (division, bool) {
 	return division{}, false
 }
 
-// measure returns the length of the list and sets the indentation of its items.
 func (d *division) measure(text []byte) int {
 	for rest := text; len(rest) > 0; {
 		line, after := cutLine(rest)
@@ -136,7 +128,6 @@ func (d *division) measure(text []byte) int {
 	return len(text)
 }
 
-// begins reports whether a line begins an item.
 func (d *division) begins(line []byte) bool {
 	if d.indent < 0 || len(line) <= d.indent || line[d.indent] != '-' || len(bytes.TrimLeft(line[:d.indent], " ")) > 0 {
 		return false
@@ -144,7 +135,6 @@ func (d *division) begins(line []byte) bool {
 	return len(line) == d.indent+1 || strings.IndexByte(" \r\n", line[d.indent+1]) >= 0
 }
 
-// chunks yields the list in parts of about size bytes, each with whole items.
 func (d *division) chunks(size int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		begin := 0
@@ -162,8 +152,7 @@ func (d *division) chunks(size int) iter.Seq[[]byte] {
 	}
 }
 
-// frame returns the document with one item for the whole list, so that the parser is in the same state
-// before and after it.
+// With one item for the whole list the parser is in the same state before and after it.
 func (d *division) frame() []byte {
 	item := strings.Repeat(" ", d.indent) + "- " + placeholder + "\n"
 	return bytes.Join([][]byte{d.before, []byte(item), d.after}, nil)
@@ -187,7 +176,6 @@ func cutLine(data []byte) (line, rest []byte) {
 	return data[:end], data[end:]
 }
 
-// empty reports whether a line has only blanks or a comment.
 func empty(line []byte) bool {
 	trimmed := bytes.TrimLeft(line, " ")
 	return len(trimmed) == 0 || strings.IndexByte("\r\n#", trimmed[0]) >= 0

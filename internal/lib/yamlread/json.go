@@ -9,7 +9,6 @@ import (
 	"sort"
 )
 
-// readJSON reads a JSON document into the nodes that readYAML makes.
 func readJSON(file *string, data []byte) (*Node, []Fault) {
 	p := newJSONParser(file, data)
 	return p.document(), p.faults
@@ -46,8 +45,7 @@ type jsonParser struct {
 	decoder *json.Decoder
 	lines   []int // offsets at which lines 2, 3, … begin
 	faults  []Fault
-	// each receives the items of the list under apart in the root, instead of the tree. stopped means
-	// that it returned false.
+	// each receives the items of the list under apart. stopped means that it returned false.
 	apart   string
 	each    func(*Node) bool
 	stopped bool
@@ -68,7 +66,6 @@ func (p *jsonParser) fail(offset int64, at *trail, message string) {
 	p.faults = append(p.faults, Fault{Line: line, Column: column, Path: at.path(), Message: message})
 }
 
-// next returns a token and the node with its position.
 func (p *jsonParser) next(at *trail) (json.Token, *Node) {
 	start := p.decoder.InputOffset()
 	for int(start) < len(p.data) && bytes.IndexByte([]byte(" \t\r\n,:"), p.data[start]) >= 0 {

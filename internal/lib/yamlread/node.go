@@ -54,8 +54,7 @@ type Place struct {
 // String returns the place without its column, for messages about other places.
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Node is a value with its position. Aliases and merge keys are resolved; their values keep the position of
-// the definition, where a fault must be repaired.
+// Node is a value with its position. Values of aliases keep the position of the definition, where a fault must be repaired.
 type Node struct {
 	file         *string
 	line, column int32
@@ -193,8 +192,7 @@ func (n *Node) True() bool {
 	return n.Kind == Bool && scalar("!!bool", n.Literal).Decode(&value) == nil && value
 }
 
-// Plain converts to types for encoding/json and JSON Schema. Numbers are json.Number, in JSON's form and
-// without loss.
+// Plain converts to types for encoding/json. Numbers are json.Number without loss.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case List:

@@ -25,8 +25,7 @@ type Options struct {
 	Bytes int
 	// MergeKeys allows `<<`.
 	MergeKeys bool
-	// JSON reads a document that begins with { as JSON, since not all JSON is YAML. Lists extends this
-	// to documents that begin with [.
+	// JSON reads a document that begins with { as JSON, since not all JSON is YAML. Lists extends this to [.
 	JSON, Lists bool
 	// TooLarge and Empty complete the messages about such documents.
 	TooLarge, Empty string

@@ -9,17 +9,14 @@ import (
 
 // call is a running request on the handler's side: the events since the last [call.take].
 type call struct {
-	// news has an entry if there are unread events.
 	news chan struct{}
 
-	mu    sync.Mutex
-	pages []page
-	// advanced is the last unread progress, alive a sign of life.
+	mu       sync.Mutex
+	pages    []page
 	advanced *session.Advanced
 	alive    bool
-	// printed is the end of the worker's unread output.
-	printed []byte
-	ended   *session.Ended
+	printed  []byte
+	ended    *session.Ended
 }
 
 // maxPrinted bounds the buffer of a worker that writes faster than its output is read.
@@ -32,7 +29,7 @@ type page struct {
 
 func newCall() *call { return &call{news: make(chan struct{}, 1)} }
 
-// note adds an event of the request. New progress replaces unread progress.
+// New progress replaces unread progress.
 func (c *call) note(event session.Event) {
 	c.mu.Lock()
 	switch e := event.(type) {

@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// clusterUser validates the `cluster:` block for one job type of weed workers. The job type's
-// form validates its settings, but only a worker has that form.
+// clusterUser validates the `cluster:` block for one job type; only a worker has the form for its settings.
 type clusterUser struct{ handler, jobType string }
 
 var (
@@ -34,8 +33,7 @@ func Validators() map[string]jobtype.SettingsValidator {
 // ValidateSettings implements [jobtype.SettingsValidator].
 func (clusterUser) ValidateSettings(_, _, _ json.RawMessage) error { return nil }
 
-// ValidateCluster implements [jobtype.ClusterUser]. Without an address a worker would find
-// nothing and report no error.
+// ValidateCluster requires an address: without one a worker would find nothing and report no error.
 func (u clusterUser) ValidateCluster(block json.RawMessage) error {
 	cluster, err := translate.ClusterOf(block)
 	if err != nil {

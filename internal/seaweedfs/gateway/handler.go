@@ -18,28 +18,23 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// CancelGrace is the time for a worker to end canceled work. A running script cannot be
-// interrupted.
+// CancelGrace is the time for a worker to end canceled work. A running script cannot be interrupted.
 const CancelGrace = 10 * time.Second
 
 const (
-	// cancelAgain is the pause before a cancel is repeated: a worker accepts work a moment
-	// before the work can be canceled.
+	// A worker accepts work a moment before the work can be canceled.
 	cancelAgain = time.Second
 	// harmfulAgain is the pause before a harmful cancel is considered again.
 	harmfulAgain = time.Second
-	// roomWait bounds the retries with a worker that reports itself as full. A worker reports
-	// the end of a job before it frees the slot for the next one.
+	// A worker reports the end of a job before it frees the slot for the next one.
 	roomWait  = time.Second
 	firstWait = 10 * time.Millisecond
 )
 
-// masterPatience bounds the wait of a detection for a master. The next detection tries again. A
-// job waits until its timeout: a leader may be elected.
+// The next detection tries again. A job waits until its timeout: a leader may be elected.
 const masterPatience = 5 * time.Second
 
-// clockTolerance allows a worker's clock to be behind that of Temporal. Without it an
-// admin_script with the interval of its schedule would skip ticks.
+// Without tolerance an admin_script with the interval of its schedule would skip ticks.
 const clockTolerance = 5 * time.Second
 
 var errSilent = errors.New("no master answers")
@@ -59,12 +54,10 @@ func (h *handler) Descriptor() jobtype.Descriptor { return h.descriptor }
 type prepared struct {
 	settings translate.Settings
 	cluster  *pb.ClusterContext
-	// block is the `cluster:` block; masters reports whether it names any.
-	block   json.RawMessage
-	masters bool
+	block    json.RawMessage
+	masters  bool
 }
 
-// prepare reads params and cluster. Its errors are permanent.
 func (h *handler) prepare(params, cluster json.RawMessage) (prepared, error) {
 	addresses, err := translate.ClusterOf(cluster)
 	if err != nil {
@@ -118,7 +111,6 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	return err
 }
 
-// emit passes a page on. The sink counts proposals that break a rule.
 func (h *handler) emit(ctx context.Context, id string, next *page, out jobtype.ProposalSink) error {
 	defer h.link.do(func(s *session.Session, _ time.Time) { s.Consume(id, next.bytes) })
 	for _, found := range next.proposals {
@@ -182,14 +174,12 @@ func (h *handler) hold(ctx context.Context, p prepared, waits func(weed.Blocked)
 	return held, release, nil
 }
 
-// watcher handles the events of a running request.
 type watcher struct {
 	found    func(id string, next *page) error
 	advanced func(*session.Advanced)
 	printed  func(lines []byte)
 	alive    func()
-	// release is called when the worker has ended the request, possibly after await has
-	// returned.
+	// release is called when the worker has ended the request, possibly after await has returned.
 	release func()
 	// harmful reports whether a cancel could destroy data now; nil means never.
 	harmful func() bool
@@ -222,7 +212,6 @@ func (h *handler) ask(ctx context.Context, kind string, send func(s *session.Ses
 	}
 }
 
-// untilEnd returns the time left in ctx; 0 means no limit.
 func untilEnd(ctx context.Context) time.Duration {
 	if end, limited := ctx.Deadline(); limited {
 		return time.Until(end)
@@ -230,10 +219,9 @@ func untilEnd(ctx context.Context) time.Duration {
 	return 0
 }
 
-// await returns when the request has ended. It is canceled when ctx ends (for example, after a
-// lost lease) or when found returns an error. The worker then has [CancelGrace] to end it. A
-// harmful cancel is not sent: the worker undoes a move by deleting its target, even if the
-// source is deleted already. Such a request ends by itself.
+// await returns when the request has ended. It is canceled when ctx ends (for example, after a lost lease) or when
+// found returns an error. A harmful cancel is not sent: the worker undoes a move by deleting its target, even if the
+// source is deleted already.
 func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*session.Ended, error) {
 	var failed error
 	var grace, again, harmless <-chan time.Time
@@ -290,8 +278,6 @@ func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*se
 	}
 }
 
-// outcome converts the end of a request to the handler's error. stopped is the reason for the
-// cancel.
 func outcome(ended *session.Ended, stopped error) error {
 	switch ended.Outcome {
 	case session.Succeeded:
@@ -318,7 +304,6 @@ func outcome(ended *session.Ended, stopped error) error {
 	return errors.New(ended.Message)
 }
 
-// notSent is the error of a request that the worker never received.
 func notSent(err error) error {
 	return fmt.Errorf("%w: %w", jobtype.ErrAtCapacity, err)
 }

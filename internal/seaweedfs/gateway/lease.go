@@ -18,13 +18,11 @@ const (
 	leaseClient  = "roundsman-gateway"
 	maxClusters  = 64
 	waitingEvery = time.Second
-	// linger keeps the lease between two jobs of a run: a busy machine would otherwise release
-	// it, and wait again, in the middle of a batch.
+	// A busy machine would otherwise release the lease, and wait again, in the middle of a batch.
 	linger = time.Second
 )
 
-// Leases hold the `shell` leases of clusters, shared by all jobs of this gateway that change a
-// cluster.
+// Leases hold the `shell` leases of clusters, shared by all jobs of this gateway.
 type Leases struct {
 	mu       sync.Mutex
 	clusters map[string]*leased
@@ -84,7 +82,6 @@ func (l *Leases) Gone(ctx context.Context, cluster json.RawMessage, move *pb.Bal
 	return kept.cluster.Replica(ctx, move.GetSourceNode(), move.GetVolumeId()).Presence != steps.Present
 }
 
-// of returns the keeper of a cluster, without a connection.
 func (l *Leases) of(cluster json.RawMessage) (*leased, error) {
 	var spec weed.Spec
 	if err := json.Unmarshal(cluster, &spec); err != nil {

@@ -11,34 +11,29 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// stream is the server's end of a worker's stream.
 type stream interface {
 	Send(message *pb.AdminToWorkerMessage) error
 	Recv() (*pb.WorkerToAdminMessage, error)
 }
 
-// link connects one stream with its session. It passes messages and time to the session, and the
-// session's output to the stream and the handlers.
+// link connects one stream with its session, and the session with the handlers.
 type link struct {
 	logger *slog.Logger
 	// unique is the prefix of all request ids.
 	unique string
 
-	mu    sync.Mutex
-	core  *session.Session
-	calls map[string]*call
-	count int
-	// queue holds the unsent messages; filled gets an entry with each.
+	mu     sync.Mutex
+	core   *session.Session
+	calls  map[string]*call
+	count  int
 	queue  []*pb.AdminToWorkerMessage
 	filled chan struct{}
-	// moved gets an entry when the session's next time may have changed.
-	moved chan struct{}
+	moved  chan struct{}
 
 	introduced chan session.Profile
 	resized    chan session.Resized
-	// ended is closed with the session; closing is its last event.
-	ended   chan struct{}
-	closing session.Closed
+	ended      chan struct{}
+	closing    session.Closed
 	// abandoned counts requests that the worker has not ended and no handler awaits.
 	abandoned sync.WaitGroup
 }
@@ -124,7 +119,6 @@ func (l *link) begin(kind string, send func(s *session.Session, now time.Time, i
 	return id, c, err
 }
 
-// afterwards calls release when the worker has ended the request, or the stream has ended.
 func (l *link) afterwards(c *call, release func()) {
 	l.abandoned.Go(func() {
 		defer release()
@@ -167,8 +161,7 @@ func (l *link) read(from stream) {
 // sendTimeout bounds the wait for a worker that reads nothing, per message.
 const sendTimeout = 10 * time.Second
 
-// write sends the session's messages one at a time, until the session has ended and all are
-// sent. watch ends the session if a message takes too long.
+// write sends one message at a time until the session has ended. watch ends the session if a message takes too long.
 func (l *link) write(to stream) {
 	for {
 		message, done := l.nextOut()
@@ -207,7 +200,6 @@ func (l *link) nextOut() (message *pb.AdminToWorkerMessage, done bool) {
 	return message, false
 }
 
-// tick passes the time to the session until it ends.
 func (l *link) tick(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

@@ -68,8 +68,7 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// GRPCAddress returns the address of the stream: own, or 10000 ports above listen. Port 0 means
-// any port.
+// GRPCAddress returns the address of the stream: own, or 10000 ports above listen.
 func GRPCAddress(listen, own string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 // Fleet registers workers.
 type Fleet interface {
-	// Join registers a worker and serves its handlers until Leave. It returns a [*RefusedError]
-	// if another live worker has the id. ctx bounds the attempt.
+	// Join registers a worker and serves its handlers until Leave. A [*RefusedError] means that another live worker
+	// has the id.
 	Join(ctx context.Context, worker Worker) (Member, error)
 }
 
@@ -22,8 +22,7 @@ type Member interface {
 	Failed() <-chan error
 	// Resize changes the number of its slots.
 	Resize(detect, execute int) error
-	// Leave deregisters it at once and waits for its running handlers, for the drain time of the
-	// gateway.
+	// Leave deregisters it at once and waits for its running handlers.
 	Leave(ctx context.Context) error
 }
 
@@ -48,8 +47,8 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Lease is the cluster's lock for work that changes volumes.
 type Lease interface {
-	// Hold waits for the lease of the cluster in the `cluster:` block. waits receives the cause
-	// of the wait repeatedly. held ends when the lease is lost. The caller must call release.
+	// Hold waits for the lease of the cluster. waits receives the cause of the wait. held ends when the lease is
+	// lost. The caller must call release.
 	Hold(ctx context.Context, cluster json.RawMessage, waits func(weed.Blocked) error) (held context.Context, release func(), err error)
 	// Gone reports whether the source of a move is deleted or unreadable.
 	Gone(ctx context.Context, cluster json.RawMessage, move *pb.BalanceMove) bool

@@ -17,8 +17,7 @@ const (
 	maxRefusals  = 1000
 )
 
-// refusals are credentials that log the cause of a failed handshake, once a minute per host.
-// gRPC itself closes the connection without a message.
+// refusals logs the cause of a failed handshake, which gRPC itself drops, once a minute per host.
 type refusals struct {
 	credentials.TransportCredentials
 	logger *slog.Logger

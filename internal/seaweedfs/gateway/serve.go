@@ -108,7 +108,6 @@ func (g *Gateway) run(l *link) {
 	g.accompany(l, member, log)
 }
 
-// accompany waits for the end of a registered worker, and cleans up.
 func (g *Gateway) accompany(l *link, member Member, log *slog.Logger) {
 	for {
 		select {
@@ -150,8 +149,7 @@ func (l *link) refuse(code session.Code, err error) {
 	l.do(func(s *session.Session, now time.Time) { s.Refuse(now, code, err.Error()) })
 }
 
-// take reserves the id in this gateway. It refuses an id with a live stream, and waits for one
-// whose stream has ended.
+// take refuses an id with a live stream, and waits for one whose stream has ended.
 func (g *Gateway) take(ctx context.Context, id string, l *link) (free func(), err error) {
 	deadline := time.After(leaveWait)
 	for {
@@ -185,7 +183,6 @@ func (g *Gateway) take(ctx context.Context, id string, l *link) (free func(), er
 	}
 }
 
-// worker creates a handler per job type. Job types with unusable names are omitted.
 func (g *Gateway) worker(l *link, id string, p session.Profile, log *slog.Logger) (Worker, error) {
 	worker := Worker{
 		ID: id, Version: "weed " + p.Version, MaxDetect: p.Detect, MaxExecute: p.Execute,
@@ -215,8 +212,7 @@ func (g *Gateway) worker(l *link, id string, p session.Profile, log *slog.Logger
 // keptOfID leaves room for a hash in a worker id.
 const keptOfID = jobtype.MaxNameLength - 9
 
-// WorkerID returns the fleet's id of a weed worker: its own id if that is a valid name,
-// otherwise its valid characters and a hash.
+// WorkerID returns the fleet's id of a weed worker: its own valid id, or its valid characters and a hash.
 func WorkerID(id string) string {
 	if jobtype.ValidateName(id) == nil {
 		return id
@@ -238,7 +234,6 @@ func WorkerID(id string) string {
 	return clean + "-" + hex.EncodeToString(sum[:4])
 }
 
-// refusal returns the code for a worker that may not join or stay.
 func refusal(err error) session.Code {
 	if _, refused := errors.AsType[*RefusedError](err); refused {
 		return session.CodeIDInUse

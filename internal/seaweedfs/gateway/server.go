@@ -50,10 +50,8 @@ type Gateway struct {
 	count    int
 }
 
-// seat is the reservation of a worker id in this gateway.
 type seat struct {
 	link *link
-	// left is closed when the id is free again.
 	left chan struct{}
 }
 
@@ -140,8 +138,7 @@ func (g *Gateway) Workers() int {
 	return g.count
 }
 
-// Stop accepts no more workers, lets running work end for the drain time of its workers, and
-// closes all streams.
+// Stop accepts no more workers, lets running work end for the drain time, and closes all streams.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.stopOnce.Do(func() { close(g.stopping) })
 	if g.web == nil || g.streams == nil {
@@ -165,7 +162,6 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return err
 }
 
-// status returns the port of the stream to workers.
 func (g *Gateway) status(w http.ResponseWriter, _ *http.Request) {
 	port := 0
 	if address, ok := g.streams.Addr().(*net.TCPAddr); ok {

@@ -27,10 +27,8 @@ type Move struct {
 	Copies         int
 }
 
-// load is one server's disks of one type, after the moves of this plan.
 type load struct {
-	place place
-	// count is the number of balanced volumes, taken the number of used slots.
+	place             place
 	count, taken, max int64
 	used, total       uint64
 	volumes           []Volume
@@ -38,10 +36,9 @@ type load struct {
 	departed          map[uint32]bool
 }
 
-// Moves plans moves from the fullest to the emptiest servers, for each type of disk. Utilisation is volumes by
-// slots, so that a large server holds more than a small one. If a server does not report its slots, the count
-// decides. With a filter of volumes only these count, so that they are spread evenly. No move makes its target
-// fuller than its source, so none is reverted later.
+// Moves plans moves from the fullest to the emptiest servers, for each type of disk. Utilisation is volumes by slots,
+// or the count if a server does not report its slots. With a filter only matching volumes count. No move makes its
+// target fuller than its source, so none is reverted later.
 func Moves(t Topology, settings BalanceSettings) []Move {
 	holders := t.holders()
 	var moves []Move
@@ -58,7 +55,6 @@ func Moves(t Topology, settings BalanceSettings) []Move {
 	return moves
 }
 
-// diskTypes lists the types of disks in order.
 func (t Topology) diskTypes() []string {
 	types := map[string]bool{}
 	for _, s := range t.Servers {
@@ -69,7 +65,6 @@ func (t Topology) diskTypes() []string {
 	return slices.Sorted(maps.Keys(types))
 }
 
-// holders returns the places of each volume's replicas.
 func (t Topology) holders() map[uint32][]place {
 	holders := map[uint32][]place{}
 	for _, replicas := range t.volumes() {
@@ -138,7 +133,6 @@ func (b *balance) utilisation(l *load, change int64) float64 {
 	return float64(l.count+change) / float64(l.max)
 }
 
-// next plans one move and counts it.
 func (b *balance) next() (Move, bool) {
 	for {
 		source, targets := b.extremes()
@@ -188,7 +182,6 @@ func (b *balance) imbalance(source, target *load) float64 {
 	return (b.utilisation(source, 0) - b.utilisation(target, 0)) / mean
 }
 
-// improves reports whether the target is not fuller than the source after the move.
 func (b *balance) improves(source, target *load) bool {
 	return b.utilisation(target, 1) <= b.utilisation(source, -1)
 }
@@ -218,8 +211,7 @@ func hasRoom(target *load, v Volume) bool {
 	return target.total == 0 || float64(target.used+v.Size) < fullDisk*float64(target.total)
 }
 
-// others are the places of the other replicas. complete is false for a volume with a missing or surplus copy,
-// which fix.replication must repair first.
+// fix.replication must first repair a volume with a missing or surplus copy.
 func (b *balance) others(v Volume, source *load) (others []place, complete bool) {
 	for _, p := range b.holders[v.ID] {
 		if p.server != source.place.server {

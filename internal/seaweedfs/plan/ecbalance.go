@@ -37,7 +37,6 @@ type ShardMove struct {
 	Size           int64
 }
 
-// shardNode is one server with its shards.
 type shardNode struct {
 	place place
 	slots int64
@@ -55,14 +54,12 @@ type held struct {
 	disk       map[uint32]uint32
 }
 
-// shardDisk is one disk that can take shards.
 type shardDisk struct {
 	id   uint32
 	rank int
 }
 
-// ShardMoves plans at most one move for each volume. A duplicate shard is removed first. Then shards are spread
-// over racks, then over the servers of a rack, then servers are evened out.
+// ShardMoves plans at most one move for each volume: duplicates first, then racks, servers of a rack, and totals.
 func ShardMoves(t Topology, settings ECBalanceSettings) []ShardMove {
 	nodes := shardNodes(t, settings)
 	if len(nodes) < settings.MinServers {
@@ -160,7 +157,6 @@ func (n *shardNode) of(id uint32) []uint32 {
 	return nil
 }
 
-// spread finds the most urgent move of one volume.
 func spread(nodes []*shardNode, id uint32, rules Spread) (ShardMove, bool) {
 	if move, ok := dedup(nodes, id); ok {
 		return move, true
@@ -184,7 +180,6 @@ func spread(nodes []*shardNode, id uint32, rules Spread) (ShardMove, bool) {
 	return ShardMove{}, false
 }
 
-// counts returns the shards of a volume by data center and by rack, and their total.
 func counts(nodes []*shardNode, id uint32) (centers, racks map[string]int, total int) {
 	centers, racks = map[string]int{}, map[string]int{}
 	for _, n := range nodes {
@@ -196,7 +191,6 @@ func counts(nodes []*shardNode, id uint32) (centers, racks map[string]int, total
 	return centers, racks, total
 }
 
-// allowsMove counts the shard as gone from its source.
 func (s Spread) allowsMove(from, to *shardNode, id uint32, centers, racks map[string]int) bool {
 	center, rack := centers[to.place.dc], racks[to.place.rack]
 	if from.place.dc == to.place.dc {
@@ -208,8 +202,7 @@ func (s Spread) allowsMove(from, to *shardNode, id uint32, centers, racks map[st
 	return s.allows(center, rack, len(to.of(id)))
 }
 
-// byShards sorts by shards of a volume, the most first. Among equals the less preferred and the fuller come
-// first.
+// Among equals the less preferred and the fuller come first.
 func byShards(nodes []*shardNode, id uint32) []*shardNode {
 	ordered := slices.Clone(nodes)
 	slices.SortStableFunc(ordered, func(a, b *shardNode) int {
@@ -239,8 +232,7 @@ func dedup(nodes []*shardNode, id uint32) (ShardMove, bool) {
 	return ShardMove{}, false
 }
 
-// even moves a shard from the server with most shards by slots to the one with fewest. The target is in the
-// same rack or has none of the volume, and the move must reduce the imbalance.
+// The target of an even move is in the same rack or has none of the volume.
 func even(nodes []*shardNode, settings ECBalanceSettings, planned map[uint32]bool) (ShardMove, bool) {
 	ordered := slices.Clone(nodes)
 	slices.SortStableFunc(ordered, func(a, b *shardNode) int { return cmp.Compare(b.load(0), a.load(0)) })
@@ -280,8 +272,7 @@ func sortedVolumes(n *shardNode) []uint32 {
 	return ids
 }
 
-// book moves a shard that the target lacks, and counts it. It goes from the disk with most of the volume's
-// shards to the disk with fewest.
+// The shard goes from the disk with most of the volume's shards to the one with fewest.
 func book(from, to *shardNode, id uint32, phase Phase) ShardMove {
 	h := from.held[id]
 	at := 0
@@ -310,7 +301,6 @@ func book(from, to *shardNode, id uint32, phase Phase) ShardMove {
 	return ShardMove{Phase: phase, Volume: id, Collection: h.collection, Shard: shard, Source: from.place.server, Target: to.place.server, Disk: disk.id, Size: h.sizes[shard]}
 }
 
-// on counts the shards of the volume on one disk.
 func (h *held) on(disk uint32) int {
 	count := 0
 	for _, shard := range h.shards {
@@ -321,7 +311,6 @@ func (h *held) on(disk uint32) int {
 	return count
 }
 
-// on counts all shards on one disk.
 func (n *shardNode) on(disk uint32) int {
 	count := 0
 	for _, h := range n.held {

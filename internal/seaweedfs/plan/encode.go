@@ -50,8 +50,8 @@ type ShardTarget struct {
 	Shards []uint32
 }
 
-// Encodes lists the volumes that are full, quiet and complete, by id, with a target for every shard. It leaves
-// out a volume with shards, unless [unended] reports that its encoding did not end.
+// Encodes lists the volumes that are full, quiet and complete, with a target for every shard. It leaves out a volume
+// with shards, unless [unended].
 func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 	if len(t.Servers) < minECServers {
 		return nil
@@ -90,9 +90,8 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 	return found
 }
 
-// unended reports whether all replicas are read-only, next to too few shards or to all of them on one server.
-// More shards may be a whole set with one server down. That server would return with shards of another
-// encoding.
+// unended: all replicas are read-only, next to too few shards or to all of them on one server. More shards may be a
+// whole set with one server down, which would return with shards of another encoding.
 func unended(t Topology, replicas []placed) bool {
 	if slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly }) {
 		return false
@@ -101,7 +100,6 @@ func unended(t Topology, replicas []placed) bool {
 	return bitsOf(seen) < dataShards || most == totalShards
 }
 
-// seenShards returns the shards of a volume on all servers, and the largest number on one server.
 func seenShards(t Topology, id uint32) (seen uint32, most int) {
 	for _, server := range t.Servers {
 		on := uint32(0)
@@ -117,8 +115,7 @@ func seenShards(t Topology, id uint32) (seen uint32, most int) {
 	return seen, most
 }
 
-// hidden counts the servers that may have a replica that is not shown: a server restarted next to shards of a
-// volume does not load its replica.
+// A server restarted next to shards of a volume does not load its replica.
 func hidden(t Topology, replicas []placed) (servers int) {
 	for i, server := range t.Servers {
 		if slices.ContainsFunc(replicas, func(r placed) bool { return r.server == i }) {
@@ -142,7 +139,6 @@ func encodeOf(t Topology, replicas []placed, targets []ShardTarget) Encode {
 	return e
 }
 
-// shardTargets returns the shards of every encoded volume with their disks, each once.
 func shardTargets(t Topology) map[uint32][]ShardTarget {
 	targets, seen := map[uint32][]ShardTarget{}, map[uint32]uint32{}
 	for _, s := range t.Servers {
@@ -162,7 +158,6 @@ func shardTargets(t Topology) map[uint32][]ShardTarget {
 	return targets
 }
 
-// finishes reports whether all shards are there, no server has all of them, and the replicas are quiet.
 func (s EncodeSettings) finishes(t Topology, replicas []placed, now int64) bool {
 	for _, r := range replicas {
 		if r.Remote || now-r.ModifiedAt < s.QuietSeconds || !s.Filter.server(t.Servers[r.server]) || !s.Filter.volume(r.Volume, t.LimitBytes) {
@@ -187,7 +182,6 @@ func (s EncodeSettings) wants(t Topology, replicas []placed, now int64) bool {
 	return inside
 }
 
-// spot is one disk that can take shards.
 type spot struct {
 	server     string
 	rack, dc   string
@@ -225,7 +219,6 @@ func newRoom(t Topology) *room {
 	return r
 }
 
-// diskIDs returns the physical disks of the topology.
 func diskIDs(d Disk) []uint32 {
 	ids := []uint32{}
 	for _, v := range d.Volumes {
@@ -241,9 +234,8 @@ func diskIDs(d Disk) []uint32 {
 	return ids
 }
 
-// place finds a disk for every shard: the rack, server and disk with fewest shards of its volume, then with
-// most room. If there are enough servers, none gets more shards than may be lost. Within that bound preferred
-// tags come first.
+// place prefers the rack, server and disk with fewest shards of the volume, then with most room. If there are enough
+// servers, none gets more shards than may be lost. Within that bound preferred tags come first.
 func (r *room) place(size uint64, spread Spread) ([]ShardTarget, bool) {
 	each := size/shardsPerSlot + 1
 	centers, racks, servers, disks := map[string]int{}, map[string]int{}, map[string]int{}, map[*spot]int{}

@@ -28,8 +28,7 @@ type Filter struct {
 	nodes       []string
 }
 
-// NewFilter reads the filters of the settings. collections is a regular expression, ALL_COLLECTIONS or
-// EACH_COLLECTION. The others are lists with commas, * and ?.
+// NewFilter reads filters. collections is a regular expression, ALL_COLLECTIONS or EACH_COLLECTION. The others are lists with commas, * and ?.
 func NewFilter(collections string, state State, dataCenters, racks, nodes string) (Filter, error) {
 	f := Filter{state: state, dcs: list(dataCenters), racks: list(racks), nodes: list(nodes)}
 	if collections != "" && collections != "ALL_COLLECTIONS" && collections != "EACH_COLLECTION" {
@@ -61,7 +60,6 @@ func (f Filter) server(s Server) bool {
 	return matches(f.dcs, s.DataCenter) && matches(f.racks, s.Rack) && matches(f.nodes, s.Address)
 }
 
-// narrows reports whether the filter leaves volumes out.
 func (f Filter) narrows() bool {
 	return f.collections != nil || f.state == Active || f.state == Full
 }

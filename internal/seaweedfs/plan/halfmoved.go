@@ -2,9 +2,8 @@ package plan
 
 import "slices"
 
-// HalfMoved finds unfinished moves: a volume with a surplus copy, whose source is read-only and whose target
-// takes writes. The target is the replica with the size of the source. If several replicas can be the target,
-// the volume is left out.
+// HalfMoved finds unfinished moves: a surplus copy that takes writes, next to a read-only source of its size. An
+// ambiguous volume is left out.
 func HalfMoved(t Topology, filter Filter, limit int) []Move {
 	var moves []Move
 	for _, replicas := range t.volumes() {

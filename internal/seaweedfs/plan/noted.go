@@ -9,8 +9,7 @@ type Note struct {
 	At     time.Time `json:"at"`
 }
 
-// Noted finds the sources that an unfinished move left read-only. There is no copy, and only the note shows
-// that the source was writable.
+// Noted finds sources that an unfinished move left read-only without a copy: only the note shows that they were writable.
 func Noted(t Topology, filter Filter, notes map[uint32]Note, limit int) []Move {
 	if len(notes) == 0 {
 		return nil

@@ -5,8 +5,7 @@ type place struct{ server, rack, dc string }
 
 func placeOf(s Server) place { return place{s.Address, s.DataCenter + "/" + s.Rack, s.DataCenter} }
 
-// fits reports whether these places satisfy placement xyz: x other data centers, y other racks and z other
-// servers of the rack.
+// xyz: x other data centers, y other racks and z other servers of the rack.
 func fits(placement uint32, places []place) bool {
 	if len(places) != Copies(placement) {
 		return false
@@ -32,8 +31,7 @@ func fits(placement uint32, places []place) bool {
 	return false
 }
 
-// keepsPlacement reports whether a replica may move: the result satisfies the placement, or the replica stays
-// in its rack, so nothing gets worse.
+// A replica may move within its rack even if the placement is not satisfied: nothing gets worse.
 func keepsPlacement(placement uint32, from, to place, others []place) bool {
 	for _, p := range others {
 		if p.server == to.server {

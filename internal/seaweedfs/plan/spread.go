@@ -14,8 +14,8 @@ type Spread struct {
 	center, rack, server int
 }
 
-// NewSpread reads preferred_tags, a list with commas, and a replica placement xyz: at most x shards of a volume
-// in a data center, y in a rack and z + 1 on a server. A digit 0 sets no bound.
+// NewSpread reads a list of tags and a replica placement xyz: at most x shards of a volume in a data center, y in a
+// rack and z + 1 on a server. A digit 0 sets no bound.
 func NewSpread(tags, placement string) (Spread, error) {
 	s := Spread{Tags: list(tags)}
 	if placement == "" {
@@ -41,7 +41,6 @@ func (s Spread) rank(tags []string) int {
 	return len(s.Tags)
 }
 
-// allows reports whether a location with these numbers of the volume's shards may get another.
 func (s Spread) allows(center, rack, server int) bool {
 	below := func(have, bound int) bool { return bound == 0 || have < bound }
 	return below(center, s.center) && below(rack, s.rack) && below(server, s.server)

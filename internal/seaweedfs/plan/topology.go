@@ -69,15 +69,13 @@ func (v Volume) Garbage() float64 {
 	return float64(v.DeletedBytes) / float64(v.Size)
 }
 
-// placed is a replica with its location.
 type placed struct {
 	Volume
 	server int // index into Topology.Servers
 	disk   string
 }
 
-// volumes groups the replicas by volume and sorts them by id and address. It returns one sorted slice instead
-// of a map of slices, because a large cluster has 100,000 volumes.
+// One sorted slice instead of a map of slices: a large cluster has 100,000 volumes.
 func (t Topology) volumes() [][]placed {
 	count := 0
 	for _, s := range t.Servers {

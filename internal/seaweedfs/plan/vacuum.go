@@ -20,8 +20,7 @@ type Vacuum struct {
 	Size    uint64
 }
 
-// Vacuums lists the volumes with enough garbage in a replica, with all their replicas, by id. now is in
-// seconds.
+// Vacuums lists the volumes with enough garbage in a replica. now is in seconds.
 func Vacuums(t Topology, settings VacuumSettings, now int64) []Vacuum {
 	var found []Vacuum
 	for _, replicas := range t.volumes() {

@@ -35,7 +35,6 @@ type Left struct {
 	DiskType    string
 }
 
-// census counts volumes by their obstacle.
 type census map[Obstacle]*Left
 
 func (c census) count(obstacle Obstacle, volume uint32, value, limit float64) {
@@ -130,7 +129,6 @@ func WhyNoMove(t Topology, settings BalanceSettings) []Left {
 	return orNoVolumes(left)
 }
 
-// filtered counts the replicas that the filter leaves out.
 func (b *balance) filtered() (out int) {
 	for _, l := range b.loads {
 		for _, v := range l.volumes {
@@ -159,8 +157,6 @@ func WhyNoEncode(t Topology, settings EncodeSettings, now int64) []Left {
 	return orNoVolumes(c.list())
 }
 
-// obstacle returns the first condition of [EncodeSettings.wants] that a replica fails, and its
-// value and limit.
 func (s EncodeSettings) obstacle(t Topology, replicas []placed, now int64) (obstacle Obstacle, value, limit float64) {
 	if len(replicas)+hidden(t, replicas) < Copies(replicas[0].Placement) {
 		return MissingReplica, 0, 0

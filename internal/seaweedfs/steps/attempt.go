@@ -12,7 +12,6 @@ type attempt struct {
 	failure  *End
 }
 
-// try is a kind of call. An encoding can have targets on several disks of a server.
 type try struct {
 	op     Op
 	server string
@@ -21,7 +20,6 @@ type try struct {
 
 func tryOf(c Call) try { return try{c.Op, c.Server, c.Disk} }
 
-// tried returns the number of calls of one kind.
 func (a *attempt) tried(op Op, server string) int { return a.tries[try{op: op, server: server}] }
 
 // took counts a call and reports whether it was successful.
@@ -37,7 +35,6 @@ func (a *attempt) took(c Call, answer Answer) bool {
 	return true
 }
 
-// failedCall is the end after a call to the server has failed too often.
 func (a *attempt) failedCall(server string) *End {
 	return failed(CallFailed).at(server, a.lastFail.Err)
 }

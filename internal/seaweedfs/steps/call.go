@@ -41,8 +41,7 @@ type Call struct {
 	IOLimit int64 `json:"io_limit,omitempty"`
 }
 
-// Long reports whether the call moves data, so that its duration depends on the volume. All others take
-// milliseconds.
+// Long reports whether the duration of the call depends on the volume. All others take milliseconds.
 func (c Call) Long() bool {
 	switch c.Op {
 	case Compact, Commit, Copy, Tail, EcGenerate, EcCopy:
@@ -80,28 +79,24 @@ const (
 type Replica struct {
 	Presence Presence
 	ReadOnly bool
-	// Dat and Idx are sizes of files. The object counts of a server change their meaning after a restart of a
-	// read-only volume, so they are not compared.
+	// Sizes of files. The object counts of a server change their meaning after a restart of a read-only volume.
 	Dat, Idx uint64
 	Revision uint32
 	// Sealed: its mark outlives a restart of the server. Only a look with Seal sets it.
 	Sealed bool
 	// Why is the error of an Unknown replica.
 	Why string
-	// Arriving: a copy onto the server is in progress, and the replica Unknown until it ends. The copy
-	// continues without its caller. A server that was restarted in the middle of the .dat file shows the same.
+	// A copy onto the server is in progress, also without its caller. A server restarted in the middle of the .dat
+	// file shows the same.
 	Arriving bool
-	// Ghost: the server holds the volume open although its files are gone, and the replica is Unknown until a
-	// restart removes it. A copy whose caller is gone ends like this: the server loads it, cannot answer, and
-	// removes its files.
+	// The server holds the volume open although its files are gone. A copy whose caller is gone ends like this: the
+	// server loads it, cannot answer, and removes its files.
 	Ghost bool
 }
 
-// covers reports whether r holds at least as much as other, by the sizes of its files. After a compaction the
-// sizes prove nothing.
+// covers compares the sizes of files. After a compaction sizes prove nothing.
 func (r Replica) covers(other Replica) bool { return r.Dat >= other.Dat && r.Idx >= other.Idx }
 
-// equals compares all values that a server reports.
 func (r Replica) equals(other Replica) bool {
 	return r.Revision == other.Revision && r.Dat == other.Dat && r.Idx == other.Idx
 }
@@ -121,8 +116,7 @@ type Index struct {
 	// Live is the number of objects. Digest covers their keys and their numbers of writes.
 	Live   uint64
 	Digest [2]uint64
-	// OfShards: the server has no replica of the volume, and this is the index of its shards. It has each
-	// object once, regardless of its number of writes.
+	// The index of the shards, without a replica. It has each object once, regardless of its number of writes.
 	OfShards bool
 	// Head is the digest of the first bytes of the index, for a look with a Head.
 	Head [32]byte
@@ -133,18 +127,15 @@ type Index struct {
 type Shards struct {
 	Presence Presence
 	Sizes    map[uint32]int64
-	// Made is the size of the encoded .dat file, and Encoded identifies that encoding, both from the shards'
-	// .vif file. Both are 0 after a mark of a replica on the same disk, which overwrites that file.
+	// From the shards' .vif file: size and identity of the encoding. Both are 0 after a mark of a replica on the same disk.
 	Made    uint64
 	Encoded int64
-	// Entries and Bytes are sums over the shards' index: of its needles, and of their sizes. Deleted are the
-	// needles deleted in the shards.
+	// Sums over the shards' index: needles, sizes, deleted needles.
 	Entries, Bytes, Deleted uint64
 	Why                     string
 }
 
-// sameRun reports whether s and other come from one encoding. other has a .vif file with a size. If s has none,
-// the sums of the index decide.
+// If s has no .vif file with a size, the sums of the index decide.
 func (s Shards) sameRun(other Shards) bool {
 	if s.Made == 0 && s.Encoded == 0 {
 		return s.Entries == other.Entries && s.Bytes == other.Bytes
@@ -154,7 +145,6 @@ func (s Shards) sameRun(other Shards) bool {
 
 func (s Shards) has(id uint32) bool { return s.Sizes[id] > 0 }
 
-// fit reports whether every shard has the size of a shard of a volume of dat bytes.
 func (s Shards) fit(dat uint64) bool {
 	for _, size := range s.Sizes {
 		if size != shardSize(dat) {
@@ -170,7 +160,6 @@ const (
 	smallBlock = 1 << 20
 )
 
-// shardSize is the size of each shard of a volume of dat bytes.
 func shardSize(dat uint64) int64 {
 	rows := dat / (DataShards * largeBlock)
 	rest := dat - rows*DataShards*largeBlock
@@ -178,8 +167,7 @@ func shardSize(dat uint64) int64 {
 	return int64(rows*largeBlock + small*smallBlock) //nolint:gosec // sizes of disks
 }
 
-// Look reads the replica of a volume on Server, the shards there, or the index of the replica. An index takes a
-// few bytes for each object.
+// Look reads a replica, shards, or the index of the replica, which takes a few bytes for each object.
 type Look struct {
 	Server string
 	Shards bool

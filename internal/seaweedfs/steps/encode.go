@@ -40,12 +40,10 @@ type Encode struct {
 
 	// The rest belongs to one attempt.
 	attempt
-	// generated, copied and purged are calls for the shards of the last encoding that ended well.
 	generated bool
 	copied    map[try]bool
 	purged    map[string]bool
-	// The next looks read the indexes of comparing, and of hiding although they are not loaded. unread is a
-	// failure to read one.
+	// Indexes to read next, also hidden ones. unread is a failure to read one.
 	comparing []string
 	hiding    []string
 	unread    *End
@@ -55,16 +53,14 @@ type Encode struct {
 type encodeProgress struct {
 	// Marked are the replicas that were writable before this job.
 	Marked []string `json:"marked,omitempty"`
-	// Best is the server that generates the shards, Dat the size of its replica then. Once they are set there
-	// may be shards of this job.
+	// Server that generates the shards, and the size of its replica then. Once set there may be shards of this job.
 	Best string `json:"best,omitempty"`
 	Dat  uint64 `json:"dat,omitempty"`
 	// Deleting: all shards were seen, and replicas are deleted from now on.
 	Deleting bool `json:"deleting,omitempty"`
 	// Agreed are the sizes of replicas whose indexes have the same objects.
 	Agreed map[string]Sizes `json:"agreed,omitempty"`
-	// Hidden is a server whose replica was compared although it is not loaded, because it restarted next to all
-	// shards.
+	// Hidden is a server whose compared replica is not loaded, because it restarted next to all shards.
 	Hidden string `json:"hidden,omitempty"`
 	// NextTo are servers that had shards and no loaded replica, and may hide one.
 	NextTo []string `json:"next_to,omitempty"`
@@ -91,8 +87,7 @@ func (e *Encode) Looks() []Look {
 	return looks
 }
 
-// shardServers are all servers that can have shards: targets, replicas (which generate them) and those of the
-// topology.
+// shardServers are the targets, the replicas (which generate shards) and those of the topology.
 func (e *Encode) shardServers() []string {
 	var servers []string
 	for _, target := range e.Targets {
@@ -203,7 +198,6 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 	return e.giveUp(e.failedCall(best), replicas, seen)
 }
 
-// place copies the shards to their targets, and continues when all are there.
 func (e *Encode) place(replicas []string, seen View) Step {
 	step, end := e.bring(e.Best, seen)
 	switch {
@@ -219,8 +213,7 @@ func (e *Encode) place(replicas []string, seen View) Step {
 	return e.deleteReplica(replicas, seen)
 }
 
-// deleteReplica deletes the next replica. S2: all shards are there now, made from a volume with the objects of
-// this replica, which takes no writes.
+// S2: all shards are there now, made from a volume with the objects of this replica, which takes no writes.
 func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 	_, made := e.union(seen)
 	server := replicas[0]
@@ -261,8 +254,7 @@ func (e *Encode) encoded(seen View) Step {
 	return ended(done(Encoded))
 }
 
-// tidy removes generated shards from a server that is not their target. Mounted shards stay until all are on
-// their targets.
+// Mounted shards stay until all are on their targets.
 func (e *Encode) tidy(server string, seen View) (Step, bool) {
 	var mounted, surplus []uint32
 	placed := e.placed(seen)

@@ -2,9 +2,8 @@ package steps
 
 import "slices"
 
-// agree reports whether all replicas hold the same objects, because shards are made from one of them and the
-// others are deleted. Files of equal sizes agree. Otherwise the indexes decide: a server may leave out the
-// content type of an object that it passes on, so replicas with the same objects can differ in size.
+// agree: all replicas hold the same objects, because shards are made from one and the others are deleted. Files of
+// equal sizes agree. Otherwise the indexes decide: a server may omit the content type of an object that it passes on.
 func (e *Encode) agree(replicas []string, seen View) (Step, bool) {
 	if e.same(replicas, seen) {
 		e.comparing = nil
@@ -30,7 +29,6 @@ func (e *Encode) agree(replicas []string, seen View) (Step, bool) {
 	return Step{}, true
 }
 
-// same reports whether the replicas have the same sizes, or the sizes of [Encode.Agreed].
 func (e *Encode) same(replicas []string, seen View) bool {
 	first := seen.Replicas[replicas[0]]
 	equal := !slices.ContainsFunc(replicas, func(server string) bool { return !seen.Replicas[server].equals(first) })
@@ -42,7 +40,6 @@ func (e *Encode) agreed(server string, seen View) bool {
 	return ok && sizes == seen.Replicas[server].sizes()
 }
 
-// origin returns the replica that the shards of a volume of made bytes come from, or "".
 func (e *Encode) origin(replicas []string, made uint64, seen View) string {
 	at := slices.IndexFunc(replicas, func(server string) bool { return made > 0 && seen.Replicas[server].Dat == made })
 	if at < 0 {
@@ -51,8 +48,7 @@ func (e *Encode) origin(replicas []string, made uint64, seen View) string {
 	return replicas[at]
 }
 
-// held reports whether shards of a volume of made bytes have the objects of a replica: they were made from it,
-// or from one that agreed with it.
+// The shards were made from this replica, or from one that agreed with it.
 func (e *Encode) held(server string, made uint64, seen View) bool {
 	if made == 0 || seen.Replicas[server].Dat == made {
 		return made > 0

@@ -31,8 +31,7 @@ func (e *Encode) complete(replicas []string, seen View) bool {
 	return e.placed(seen) && e.origin(replicas, made, seen) != ""
 }
 
-// placed reports whether every shard is mounted on its target. A restarted server mounts the shards that it
-// generated, so fourteen shards on one server do not count.
+// A restarted server mounts the shards that it generated, so fourteen shards on one server do not count.
 func (e *Encode) placed(seen View) bool {
 	for _, target := range e.Targets {
 		if !e.mounted(target, seen) {
@@ -44,7 +43,6 @@ func (e *Encode) placed(seen View) bool {
 
 func (e *Encode) mounted(target Placement, seen View) bool { return len(missing(target, seen)) == 0 }
 
-// missing returns the shards of a target that it has not mounted.
 func missing(target Placement, seen View) (shards []uint32) {
 	for _, shard := range target.Shards {
 		if !seen.Shards[target.Server].has(shard) {
@@ -54,8 +52,7 @@ func missing(target Placement, seen View) (shards []uint32) {
 	return shards
 }
 
-// union collects the mounted shards. made is the size of the volume that all of them come from, 0 if they
-// disagree or a shard does not fit that size.
+// made is the size of the volume that all shards come from, 0 if they disagree.
 func (e *Encode) union(seen View) (sizes map[uint32]int64, made uint64) {
 	sizes = map[uint32]int64{}
 	known, agree := e.known(seen), true
@@ -77,7 +74,6 @@ func (e *Encode) union(seen View) (sizes map[uint32]int64, made uint64) {
 	return sizes, known.Made
 }
 
-// known returns the first shards whose .vif file has a size.
 func (e *Encode) known(seen View) Shards {
 	for _, server := range e.shardServers() {
 		if shards := seen.Shards[server]; shards.Made > 0 && len(shards.Sizes) > 0 {

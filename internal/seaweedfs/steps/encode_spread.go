@@ -22,8 +22,7 @@ func (e *Encode) bring(source string, seen View) (Step, *End) {
 	return Step{}, nil
 }
 
-// spread copies the shards to their targets if one server has mounted all of them. A restarted server mounts
-// its generated shards and does not load the replica next to them.
+// A restarted server mounts its generated shards and does not load the replica next to them.
 func (e *Encode) spread(seen View) (Step, *End) {
 	if e.placed(seen) {
 		return Step{}, nil
@@ -40,7 +39,6 @@ func (e *Encode) spread(seen View) (Step, *End) {
 	return Step{}, nil
 }
 
-// likeThose reports whether all shards come from the same encoding as the server's.
 func (e *Encode) likeThose(server string, seen View) bool {
 	for _, other := range e.shardServers() {
 		if shards := seen.Shards[other]; len(shards.Sizes) > 0 && !shards.sameRun(seen.Shards[server]) {
@@ -50,11 +48,10 @@ func (e *Encode) likeThose(server string, seen View) bool {
 	return true
 }
 
-// compareHidden compares the loaded replicas with the hidden one, which lies next to all shards and is their
-// origin. Its index, or the index of the shards if it was deleted, shows whether the loaded ones have its
-// objects. A server that was killed during the generation has no size of the volume (made is 0), and its shards
-// are removed. The index of the shards has each object once, so a replica that has grown since may have other
-// contents under the same keys.
+// compareHidden compares the loaded replicas with the hidden one, the origin of the shards. Its index, or the index
+// of the shards if it was deleted, decides. A server killed during the generation has no size of the volume (made is
+// 0), and its shards are removed. The index of the shards has each object once, so a replica that has grown since may
+// have other contents under the same keys.
 func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step, bool) {
 	e.unread = nil
 	hidden := e.hides(seen)
@@ -93,8 +90,7 @@ func (e *Encode) watch(seen View) {
 	}
 }
 
-// nameHidden lists replicas that their servers do not load. Once a server has no shards, its restart loads the
-// replica again, with its mark.
+// Once a server has no shards, its restart loads the replica again, with its mark.
 func (e *Encode) nameHidden(step Step, seen View) Step {
 	var servers []string
 	for _, server := range e.NextTo {
@@ -119,12 +115,10 @@ func (e *Encode) nameHidden(step Step, seen View) Step {
 	return step
 }
 
-// looked reports whether the view has the indexes of the servers.
 func looked(servers []string, seen View) bool {
 	return !slices.ContainsFunc(servers, func(server string) bool { _, ok := seen.Indexes[server]; return !ok })
 }
 
-// hides returns the server with all shards and without a loaded replica.
 func (e *Encode) hides(seen View) string {
 	for _, server := range e.shardServers() {
 		if len(seen.Shards[server].Sizes) == TotalShards && seen.Replicas[server].Presence != Present {
@@ -134,7 +128,6 @@ func (e *Encode) hides(seen View) string {
 	return ""
 }
 
-// heldAll reports whether shards of a volume of made bytes have the objects of every replica.
 func (e *Encode) heldAll(replicas []string, made uint64, seen View) bool {
 	for _, server := range replicas {
 		if !e.held(server, made, seen) {

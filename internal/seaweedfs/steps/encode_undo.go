@@ -2,15 +2,13 @@ package steps
 
 import "slices"
 
-// Stop makes the job undo its changes as far as possible, and end with cause. An encoding that deletes replicas
-// continues to its end, which takes a few short calls.
+// Stop undoes the changes as far as possible. An encoding that deletes replicas continues to its end.
 func (e *Encode) Stop(cause string) {
 	if e.failure == nil {
 		e.failure = failed(Stopped).at("", cause)
 	}
 }
 
-// giveUp records the end of the job, and tears down first.
 func (e *Encode) giveUp(end *End, replicas []string, seen View) Step {
 	if e.failure == nil {
 		e.failure = end
@@ -18,8 +16,7 @@ func (e *Encode) giveUp(end *End, replicas []string, seen View) Step {
 	return e.tearDown(replicas, seen)
 }
 
-// tearDown removes the shards, then makes the replicas writable again that this job marked. Remaining shards
-// keep the replicas read-only, because shards lack later writes.
+// Remaining shards keep the replicas read-only, because shards lack later writes.
 func (e *Encode) tearDown(replicas []string, seen View) Step {
 	if e.Finish {
 		return e.markBack(e.failure, seen)
@@ -33,7 +30,6 @@ func (e *Encode) tearDown(replicas []string, seen View) Step {
 	return e.markBack(e.failure, seen)
 }
 
-// markBack makes the replicas writable that this job marked, then ends.
 func (e *Encode) markBack(end *End, seen View) Step {
 	for _, server := range e.Replicas {
 		if replica := seen.Replicas[server]; replica.Presence != Present || !replica.ReadOnly || !slices.Contains(e.Marked, server) {
@@ -46,7 +42,6 @@ func (e *Encode) markBack(end *End, seen View) Step {
 	return ended(e.leave(end, seen))
 }
 
-// readable reports whether all replicas were seen, and no shard.
 func (e *Encode) readable(seen View) bool {
 	for _, server := range e.Replicas {
 		if seen.Replicas[server].Presence == Unknown {
@@ -57,8 +52,7 @@ func (e *Encode) readable(seen View) bool {
 	return len(sizes) == 0
 }
 
-// purge returns the next call that removes a shard of this volume, mounted or not. S4: only while a replica
-// holds the content of the shards.
+// S4: a shard is removed only while a replica holds the content of the shards.
 func (e *Encode) purge(replicas []string, seen View) (Step, bool) {
 	if !e.covered(replicas, seen) {
 		return Step{}, false
@@ -77,8 +71,7 @@ func (e *Encode) purge(replicas []string, seen View) (Step, bool) {
 	return Step{}, false
 }
 
-// unpurged returns the first server that can have files of shards from this job or an earlier one. Looks do not
-// show unmounted files, so only a delete removes the doubt.
+// Looks do not show unmounted files, so only a delete removes the doubt.
 func (e *Encode) unpurged(seen View) string {
 	if sizes, _ := e.union(seen); e.Best == "" && !e.earlier && len(sizes) == 0 && !e.unmounted() {
 		return ""
@@ -100,10 +93,9 @@ func (e *Encode) unmounted() bool {
 	return false
 }
 
-// covered reports whether one replica holds the content of every mounted shard. A volume without compaction
-// only grows, so the recorded size decides about this job's own shards. Other shards need exactly the replica's
-// size and no deletions, or lie next to a hidden replica with the same objects. A .vif file overwritten by a
-// later mark has no size, and the sizes of the shards decide.
+// A volume without compaction only grows, so the recorded size decides about this job's own shards. Other shards need
+// exactly the replica's size and no deletions, or a hidden replica with the same objects. A .vif file overwritten by
+// a later mark has no size.
 func (e *Encode) covered(replicas []string, seen View) bool {
 	for _, server := range replicas {
 		dat, all := seen.Replicas[server].Dat, true
@@ -131,7 +123,6 @@ func allShards() []uint32 {
 	return ids
 }
 
-// leave lists read-only replicas and shards next to them.
 func (e *Encode) leave(end *End, seen View) *End {
 	replicas := false
 	end.Left = nil
@@ -157,8 +148,6 @@ func (e *Encode) leave(end *End, seen View) *End {
 	return end
 }
 
-// mayHold reports whether server may have surplus files of shards: any while there are replicas, afterwards
-// those that were generated next to a replica.
 func (e *Encode) mayHold(server string, replicas bool, seen View) bool {
 	made := e.Best != "" || e.earlier
 	switch {

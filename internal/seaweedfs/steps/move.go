@@ -19,11 +19,9 @@ type Move struct {
 	DiskType string   `json:"disk_type,omitempty"`
 	IOLimit  int64    `json:"io_limit,omitempty"`
 
-	// Repair: another job, which is gone, began the move. An existing copy is completed, and no new one is
-	// made.
+	// Repair: a lost job began the move. An existing copy is completed, and no new one is made.
 	Repair bool `json:"repair,omitempty"`
-	// Noted: the first job noted that the source was writable. Without a copy the source is made writable
-	// again.
+	// Noted: the source was writable. Without a copy it becomes writable again.
 	Noted bool `json:"noted,omitempty"`
 
 	moveProgress
@@ -98,8 +96,7 @@ func (m *Move) Decide(seen View) Step {
 // maxStoppedWaits bounds the looks of a stopped job for the end of a copy.
 const maxStoppedWaits = 10
 
-// await waits for the end of a copy in progress. A second copy would overwrite the files of the first, and
-// would remove both if the source is gone by then.
+// A second copy would overwrite the files of the first, and remove both if the source is gone by then.
 func (m *Move) await() Step {
 	if m.stopped != nil {
 		m.waits++
@@ -157,8 +154,7 @@ func (m *Move) alone(seen View, source, target Replica) Step {
 	return calmly(call(Call{Op: Copy, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, DiskType: m.DiskType, IOLimit: m.IOLimit}))
 }
 
-// restore makes the source of a move without a copy writable again. A move persists its mark only after the
-// copy, so a persisted mark is an operator's.
+// A move persists its mark only after the copy, so a persisted mark is an operator's.
 func (m *Move) restore(seen View, source, target Replica) Step {
 	copies := 1
 	for _, other := range m.Others {
@@ -222,10 +218,8 @@ func (m *Move) both(seen View, source, target Replica) Step {
 	return m.complete(surplus, source, target)
 }
 
-// compare decides whether a copy that clients may have changed needs a tail. A tail appends the writes of the
-// source over newer writes and deletions of the copy. A copy starts with the index of its source, so the common
-// head of both indexes shows which of them took writes since. If both did, neither is complete, and a person
-// must compare them.
+// A tail appends the writes of the source over newer writes and deletions of the copy. A copy starts with the index
+// of its source, so the common head of both indexes shows later writes. If both took some, a person must compare them.
 func (m *Move) compare(surplus bool, seen View, source, target Replica) (step Step, tails bool) {
 	head := min(source.Idx, target.Idx)
 	if head != m.head {
@@ -265,7 +259,6 @@ func (m *Move) complete(surplus bool, source, target Replica) Step {
 	return call(Call{Op: Delete, Server: m.Source, Volume: m.Volume, Collection: m.Collection})
 }
 
-// keep ends with two replicas if the placement needs both.
 func (m *Move) keep(end *End, source, target Replica) Step {
 	if m.Marked && source.ReadOnly && m.may(MarkWritable, m.Source) {
 		return m.writable()
@@ -281,14 +274,12 @@ func (m *Move) markAgain(source, target Replica) Step {
 	return m.readOnly(m.Source, true)
 }
 
-// fail records the failure, and makes the source writable before the end.
 func (m *Move) fail(surplus bool, end *End, source, target Replica) Step {
 	m.failure = end
 	return m.abandon(surplus, source, target)
 }
 
-// abandon makes the source writable again. S6: only after a surplus copy is read-only, and only if that copy
-// took no write before.
+// S6: only after a surplus copy is read-only, and only if that copy took no write before.
 func (m *Move) abandon(surplus bool, source, target Replica) Step {
 	undo := source.ReadOnly && m.Marked && m.may(MarkWritable, m.Source)
 	if surplus && target.Presence == Present {
@@ -303,14 +294,12 @@ func (m *Move) abandon(surplus bool, source, target Replica) Step {
 	return ended(m.leave(m.failure, source, target))
 }
 
-// inherited reports whether the target is read-only because its source was so before this job. A copy inherits
-// a persisted mark, and no client wrote to either since.
+// A copy inherits a persisted mark, and no client wrote to either since.
 func (m *Move) inherited(source Replica) bool {
 	return m.Copied && !m.Marked && source.ReadOnly
 }
 
-// readOnly makes a replica read-only, with persist also across a restart of its server. A copy inherits a
-// persisted mark and would refuse its tail, so the mark of the source is persisted only after the copy.
+// A copy inherits a persisted mark and would refuse its tail, so the mark of the source is persisted only after the copy.
 func (m *Move) readOnly(server string, persist bool) Step {
 	return call(Call{Op: MarkReadOnly, Server: server, Volume: m.Volume, Collection: m.Collection, Persist: persist})
 }
@@ -319,7 +308,6 @@ func (m *Move) writable() Step {
 	return call(Call{Op: MarkWritable, Server: m.Source, Volume: m.Volume, Collection: m.Collection})
 }
 
-// may reports whether this attempt may send the call (again).
 func (m *Move) may(op Op, server string) bool {
 	limit := maxTries
 	if op == MarkReadOnly && m.fenced {
@@ -328,7 +316,6 @@ func (m *Move) may(op Op, server string) bool {
 	return m.tried(op, server) < limit
 }
 
-// leaveFence lists a target that is read-only, or that is unreadable and may be read-only.
 func (m *Move) leaveFence(end *End, target Replica) *End {
 	fenced := m.earlier || m.tried(MarkReadOnly, m.Target) > 0
 	if target.Presence == Present && target.ReadOnly || target.Presence == Unknown && fenced {

@@ -5,9 +5,7 @@ import (
 	"fmt"
 )
 
-// Resume adds an earlier attempt's checkpoint, if any, to a job made from the current cluster. The job's
-// replicas and holders are the current ones and those of the checkpoint, so servers changed by an earlier
-// attempt are read again.
+// Resume adds an earlier attempt's checkpoint to a job made from the current cluster. Servers of both are read again.
 func Resume(job Job, checkpoint json.RawMessage) error {
 	if len(checkpoint) == 0 {
 		checkpoint = json.RawMessage(`{}`)
@@ -49,7 +47,6 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 	return nil
 }
 
-// union returns a, and the elements that only b has.
 func union(a, b []string) []string {
 	for _, server := range b {
 		found := false

@@ -109,8 +109,7 @@ func (e *End) leaves(kind LeftoverKind, servers ...string) *End {
 	return e
 }
 
-// maxCalls bounds a job. The longest has some 100: an encoding onto 14 servers that is torn down and repeated.
-// An encoding with more servers gets more, see [NewRunner].
+// The longest job has some 100 calls: an encoding onto 14 servers that is torn down and repeated. See [NewRunner].
 const maxCalls = 400
 
 // Runner takes a job through its looks and calls.
@@ -136,8 +135,7 @@ func (r *Runner) Again() {
 	r.seen = View{Replicas: map[string]Replica{}, Shards: map[string]Shards{}, Indexes: map[string]Index{}}
 }
 
-// Next returns a look to take, or a step. Answer a wait with [Runner.Again], a look with [Runner.SawReplica] or
-// [Runner.SawShards], a call with [Runner.Took].
+// Next returns a look or a step. Answer with [Runner.Again], [Runner.SawReplica], [Runner.SawShards] or [Runner.Took].
 func (r *Runner) Next() (look *Look, step Step) {
 	if len(r.looks) > 0 {
 		return &r.looks[0], Step{}

@@ -15,8 +15,7 @@ type MoveShard struct {
 	Duplicate  bool   `json:"duplicate,omitempty"`
 	IOLimit    int64  `json:"io_limit,omitempty"`
 
-	// Copying: files of the shard may be on the target. Unmounting: the source's shard may be unmounted, with
-	// its files still there.
+	// Files of the shard may be on the target, or unmounted on the source.
 	Copying    bool `json:"copying,omitempty"`
 	Unmounting bool `json:"unmounting,omitempty"`
 
@@ -86,7 +85,6 @@ func (s *MoveShard) both(source, target Shards) Step {
 	return s.call(Call{Op: EcUnmount, Server: s.Source})
 }
 
-// arrived removes the rest on the source after the target has the shard.
 func (s *MoveShard) arrived() Step {
 	end := done(ShardMoved)
 	if s.Duplicate {
@@ -109,8 +107,7 @@ func (s *MoveShard) neither(source Shards) Step {
 	return ended(failed(VolumeGone).at(s.Source, s.lastFail.Err).final())
 }
 
-// Stop makes the job end before the shard is copied. The move of a copied shard is completed, which takes a few
-// short calls.
+// Stop ends the job before the copy. The move of a copied shard is completed.
 func (s *MoveShard) Stop(cause string) {
 	if s.failure == nil {
 		s.failure = failed(Stopped).at("", cause)
@@ -122,8 +119,6 @@ func (s *MoveShard) call(c Call) Step {
 	return call(c)
 }
 
-// leave lists the servers that may have a surplus copy: the target until the source is seen without it, the
-// source once it may have been unmounted.
 func (s *MoveShard) leave(end *End, source, target Shards) *End {
 	arrived := target.has(s.Shard) && source.Presence != Unknown && !source.has(s.Shard)
 	if (s.Copying || s.earlier) && !s.purged[s.Target] && !arrived {

@@ -85,7 +85,6 @@ func (v *Vacuum) Decide(seen View) Step {
 	return ended(end)
 }
 
-// begin refuses to start while a replica cannot be read, and records the writable replicas.
 func (v *Vacuum) begin(seen View) *End {
 	for _, server := range v.Servers {
 		switch replica := seen.Replicas[server]; {
@@ -112,8 +111,7 @@ func (v *Vacuum) begin(seen View) *End {
 	return nil
 }
 
-// see ends the work on all replicas while one of them cannot be read, or after a commit without an effect.
-// Otherwise the revisions would differ.
+// A replica that cannot be read, or a commit without an effect, ends the work on all: revisions would differ.
 func (v *Vacuum) see(seen View) {
 	for _, server := range v.Servers {
 		if replica := seen.Replicas[server]; replica.Presence != Present {
@@ -146,7 +144,6 @@ func (v *Vacuum) unread(server, why string, seen View) *End {
 	return end
 }
 
-// next returns the call of the phase for the next server that needs it.
 func (v *Vacuum) next(seen View) (Step, bool) {
 	servers, op := v.Servers, Check
 	switch v.phase {

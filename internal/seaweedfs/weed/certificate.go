@@ -13,8 +13,7 @@ import (
 // probeTimeout bounds one handshake of a probe.
 const probeTimeout = 3 * time.Second
 
-// tlsFault returns the cause of a failed TLS connection, as far as a handshake and the files show it. A server
-// that refuses a certificate often closes the connection without a reason.
+// A server that refuses a certificate often closes the connection without a reason.
 func tlsFault(ctx context.Context, spec *TLS, target string) error {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // nothing is sent
 	wanted := false
@@ -70,7 +69,6 @@ func handshake(ctx context.Context, config *tls.Config, target string) error {
 	return conn.Close()
 }
 
-// clientFault checks the certificate for the server.
 func clientFault(config *tls.Config, spec TLS) error {
 	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
 	if err != nil {

@@ -30,8 +30,7 @@ type Spec struct {
 	TLS *TLS     `json:"tls,omitempty"`
 }
 
-// TLS names the files for mTLS to the cluster, on the worker's machine. AnyName accepts
-// certificates of CA that name no host, as weed itself does.
+// TLS names the files for mTLS. AnyName accepts certificates of CA that name no host, as weed does.
 type TLS struct {
 	CA         string `json:"ca,omitempty"`
 	Cert       string `json:"cert,omitempty"`
@@ -65,8 +64,7 @@ func (s Spec) Validate() error {
 // maxMessage is SeaweedFS's own bound of a message.
 const maxMessage = 1 << 30
 
-// Deadlines of calls. A short call takes milliseconds. The duration of a long one depends on its volume, and
-// its job's time limit bounds it.
+// A short call takes milliseconds. A long one depends on its volume, and its job's time limit bounds it.
 const (
 	masterTimeout = 8 * time.Second // of all masters together
 	leaseTimeout  = 2 * time.Second
@@ -86,7 +84,6 @@ type Cluster struct {
 	leader string
 	closed bool
 
-	// notes is held while notes are changed.
 	notes sync.Mutex
 }
 
@@ -194,8 +191,7 @@ func (c *Cluster) volumeServer(address string) (volumepb.VolumeServerClient, err
 	return volumepb.NewVolumeServerClient(conn), nil
 }
 
-// onMaster calls the masters in turn until one answers, beginning with the last one that did. timeout bounds
-// all calls together. A refusal by the lease's holder is an answer.
+// onMaster calls the masters in turn until one answers. A refusal by the lease's holder is an answer.
 func (c *Cluster) onMaster(ctx context.Context, timeout time.Duration, do func(context.Context, masterpb.SeaweedClient) error) (master string, err error) {
 	var faults []error
 	end := time.Now().Add(timeout)
@@ -222,7 +218,7 @@ func (c *Cluster) onMaster(ctx context.Context, timeout time.Duration, do func(c
 	return "", errors.Join(faults...)
 }
 
-// cause returns the cause of a failed call to a master. gRPC lacks it if a server closes a TLS connection.
+// gRPC lacks the cause if a server closes a TLS connection.
 func (c *Cluster) cause(ctx context.Context, end time.Time, address string, err error) error {
 	if status.Code(err) == codes.Unavailable {
 		ctx, cancel := context.WithDeadline(ctx, end)
@@ -256,8 +252,7 @@ func IsLocked(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "already locked by")
 }
 
-// notFound reports whether a volume server lacks the volume. The code of a name that cannot be resolved is
-// NotFound too, but then the call never reached a server.
+// The code of a name that cannot be resolved is NotFound too, but then the call never reached a server.
 func notFound(err error) bool {
 	switch status.Code(err) {
 	case codes.Unknown, codes.NotFound:

@@ -28,8 +28,7 @@ func (c *Cluster) Index(ctx context.Context, server string, id uint32) steps.Ind
 	return read.index()
 }
 
-// HiddenIndex reads the index of a replica that its server does not load, next to shards. If there is no such
-// replica, it reads the index of the shards.
+// HiddenIndex reads the index of a replica that its server does not load, or else of the shards next to it.
 func (c *Cluster) HiddenIndex(ctx context.Context, server string, id uint32, collection string) steps.Index {
 	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
 	defer cancel()
@@ -82,7 +81,6 @@ func (c *Cluster) IndexHead(ctx context.Context, server string, id uint32, size 
 	return steps.Index{Presence: steps.Present, Head: [32]byte(digest.Sum(nil))}
 }
 
-// readIndex reads the index of a replica up to the offset that until returns.
 func (c *Cluster) readIndex(ctx context.Context, server string, id uint32, until func(*volumepb.FileStatusResponse) uint64, take func([]byte)) error {
 	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
 	defer cancel()
@@ -106,8 +104,7 @@ func (c *Cluster) readIndex(ctx context.Context, server string, id uint32, until
 // wideOffset is the length of an offset in servers built for volumes above 32 GiB.
 const wideOffset = 5
 
-// indexReader sums the entries of an index: key, offset, size. An entry without an offset, or with a negative
-// size, deletes its object.
+// An entry without an offset, or with a negative size, deletes its object.
 type indexReader struct {
 	offset int
 	rest   []byte

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/masterpb"
 )
 
-// ErrLeaseLost ends a hold whose lease was not renewed in time, or was granted to another client. No call may
-// change anything any more.
+// ErrLeaseLost ends a hold whose lease was lost. No call may change anything any more.
 var ErrLeaseLost = errors.New("the cluster's shell lease was lost")
 
 // errClosed refuses a hold because the process ends.
@@ -22,16 +21,13 @@ const lockName = "shell"
 
 // KeeperOptions are the times of a lease. The zero value suits a master's lease of 10 s.
 type KeeperOptions struct {
-	// Renew is the interval of renewals. Valid is the validity of a lease after the request of its last
-	// renewal: the master's 10 s less the possible delay of a call.
+	// Interval of renewals, and validity after a renewal: the master's 10 s less the delay of a call.
 	Renew, Valid time.Duration
 	// Retry is the wait between two attempts to get or to renew the lease.
 	Retry time.Duration
-	// Slice bounds the time of holding the lease. Then it is released for Yield, which is longer than the
-	// second between two attempts of a waiting shell.
+	// After Slice the lease is released for Yield, longer than the second between two attempts of a shell.
 	Slice, Yield time.Duration
-	// Drain bounds the wait of new work for the work that delays a release of the lease. After MaxHold new work
-	// waits without a bound.
+	// Drain bounds the wait of new work for a release. After MaxHold new work waits without a bound.
 	Drain, MaxHold time.Duration
 	// Linger is how long the lease is kept for the next job of a batch.
 	Linger time.Duration
@@ -61,7 +57,6 @@ type Locker interface {
 	Release(ctx context.Context, token, since int64) error
 }
 
-// locker is the [Locker] of a cluster.
 type locker struct {
 	cluster *Cluster
 	client  string
@@ -87,24 +82,21 @@ func (l locker) Release(ctx context.Context, token, since int64) error {
 	return err
 }
 
-// Keeper keeps one lease for all jobs of a process that change a cluster. It takes the lease when the first job
-// enters, and renews it. After every slice it releases the lease for a moment, for an operator's shell. It
-// releases the lease after the last job has left.
+// Keeper keeps one lease for all jobs of a process that change a cluster. After every slice it releases the lease for
+// a moment, for an operator's shell.
 type Keeper struct {
 	lock    Locker
 	options KeeperOptions
 
-	mu      sync.Mutex
-	changed chan struct{} // closed and made again with every change
-	running bool
-	open    bool // work may enter
-	active  int  // holds between Enter and Leave, without paused ones
-	waiting int
-	epoch   *epoch
-	blocked string // why the lease is not there
-	// silent is the time since no master has answered, zero while one does.
-	silent time.Time
-	// withheld counts the calls of [Keeper.Without] in progress.
+	mu       sync.Mutex
+	changed  chan struct{} // closed and made again with every change
+	running  bool
+	open     bool // work may enter
+	active   int  // holds between Enter and Leave, without paused ones
+	waiting  int
+	epoch    *epoch
+	blocked  string // why the lease is not there
+	silent   time.Time
 	withheld int
 	closing  chan struct{} // closed by [Keeper.Close]
 }
@@ -135,8 +127,7 @@ type Hold struct {
 	epoch  *epoch
 }
 
-// Blocked is the reason why a wanted lease is not held. The zero value means that it is held, or was not
-// requested yet.
+// Blocked is the reason why a wanted lease is not held; zero: it is held, or not requested.
 type Blocked struct {
 	// Reason names the lease, and its holder or the silent masters.
 	Reason string
@@ -190,7 +181,6 @@ func (k *Keeper) Enter(ctx context.Context) (*Hold, error) {
 	return hold, hold.join(ctx)
 }
 
-// join waits for the lease. The caller holds the lock.
 func (h *Hold) join(ctx context.Context) error {
 	k := h.keeper
 	if k.closed() {
@@ -230,9 +220,8 @@ func (h *Hold) Leave() {
 	}
 }
 
-// Pause hands the lease to others if their turn has come. It is called while no change on the cluster is half
-// done. handed is true if the lease was released meanwhile, so everything must be read again. After an error
-// the job has left.
+// Pause hands the lease to others if due. No change may be half done. handed means that everything must be read
+// again. After an error the job has left.
 func (h *Hold) Pause(ctx context.Context) (handed bool, err error) {
 	k := h.keeper
 	k.mu.Lock()
@@ -268,8 +257,7 @@ func (h *Hold) Context(ctx context.Context) (child context.Context, cancel func(
 	return held, func() { stop(); end(nil) }
 }
 
-// Without runs do while this process does not hold the lease. Work that holds it ends its steps first, and
-// other work waits until do has ended.
+// Without runs do while this process does not hold the lease. Other work waits until do has ended.
 func (k *Keeper) Without(ctx context.Context, do func() error) error {
 	k.mu.Lock()
 	k.withheld++
@@ -290,8 +278,7 @@ func (k *Keeper) Without(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Close refuses new holds and waits until the present ones have left and the lease is released, or ctx ends. It
-// may be called again.
+// Close refuses new holds and waits until the lease is released, or ctx ends.
 func (k *Keeper) Close(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// run gets the lease, keeps it, and releases it, until no job wants it.
 func (k *Keeper) run() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -48,7 +47,6 @@ func (k *Keeper) acquire() bool {
 	return true
 }
 
-// request calls the master without the lock.
 func (k *Keeper) request(token, since int64) (*epoch, error) {
 	k.mu.Unlock()
 	defer k.mu.Lock()
@@ -59,8 +57,7 @@ func (k *Keeper) request(token, since int64) (*epoch, error) {
 	return &epoch{token: newToken, since: newSince, master: master, began: sent, validUntil: sent.Add(k.options.Valid)}, err
 }
 
-// hold renews the lease until it is lost or released. It yields if the release was for other clients, and not
-// because no work was left.
+// hold yields if the release was for other clients.
 func (k *Keeper) hold() (yields bool) {
 	e := k.epoch
 	renew, slice := time.Now().Add(k.options.Renew), e.began.Add(k.options.Slice)
@@ -103,7 +100,6 @@ func (k *Keeper) hold() (yields bool) {
 	}
 }
 
-// nextRenewal is soon after a failed renewal.
 func nextRenewal(e *epoch, o KeeperOptions) time.Time {
 	now := time.Now()
 	if regular := e.validUntil.Add(o.Renew - o.Valid); regular.After(now) {
@@ -123,8 +119,7 @@ func earliest(now time.Time, times ...time.Time) time.Time {
 	return next
 }
 
-// renew reports whether the lease is lost: another client has it, or another master granted it, which cannot
-// exclude a holder in between.
+// renew reports a loss: another client, or another master, which cannot exclude a holder in between.
 func (k *Keeper) renew(e *epoch) (lost bool) {
 	made, err := k.request(e.token, e.since)
 	if err != nil {
@@ -178,7 +173,6 @@ func (k *Keeper) sleep(d time.Duration) {
 	}
 }
 
-// sleepUntil ends early with any change.
 func (k *Keeper) sleepUntil(t time.Time) {
 	timer := time.NewTimer(time.Until(t))
 	defer timer.Stop()

@@ -18,8 +18,7 @@ const notesKey = "roundsman/moves"
 // maxNoteAge is the age at which a note is dropped although its volume was not repaired.
 const maxNoteAge = 30 * 24 * time.Hour
 
-// Notes returns the unfinished moves that marked a writable source read-only, by volume. A cluster without
-// filers has none.
+// Notes returns the unfinished moves that marked a writable source read-only, by volume.
 func (c *Cluster) Notes(ctx context.Context) (notes map[uint32]plan.Note, err error) {
 	if len(c.spec.Filers) == 0 {
 		return nil, nil
@@ -31,8 +30,7 @@ func (c *Cluster) Notes(ctx context.Context) (notes map[uint32]plan.Note, err er
 	return notes, err
 }
 
-// PutNote writes the note of a move. The caller holds the shell lease, so no other process changes the notes at
-// the same time.
+// PutNote writes a note. The caller holds the shell lease, so no other process changes the notes.
 func (c *Cluster) PutNote(ctx context.Context, volume uint32, note plan.Note) error {
 	return c.changeNotes(ctx, func(notes map[uint32]plan.Note) bool {
 		maps.DeleteFunc(notes, func(_ uint32, old plan.Note) bool { return note.At.Sub(old.At) > maxNoteAge })
@@ -50,7 +48,6 @@ func (c *Cluster) RemoveNote(ctx context.Context, volume uint32) error {
 	})
 }
 
-// changeNotes reads and writes all notes. Jobs of this process take turns.
 func (c *Cluster) changeNotes(ctx context.Context, change func(map[uint32]plan.Note) (changed bool)) error {
 	if len(c.spec.Filers) == 0 {
 		return nil

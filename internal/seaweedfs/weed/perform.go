@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
 )
 
-// tailIdleSeconds is half the time that SeaweedFS waits for another append in a tail. The source is read-only,
-// so none comes.
+// Half the time that SeaweedFS waits for another append in a tail. The source is read-only, so none comes.
 const tailIdleSeconds = 1
 
 // Replica looks at a volume on one server.
@@ -44,8 +43,7 @@ func (c *Cluster) Replica(ctx context.Context, server string, id uint32) steps.R
 	return steps.Replica{Why: Reason(err)}
 }
 
-// onDisk sets whether the index of a replica is a file, because a server also reports the sizes of deleted
-// files that it holds open.
+// A server also reports the sizes of deleted files that it holds open.
 func onDisk(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string, seen steps.Replica) steps.Replica {
 	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
 		VolumeId: id, Collection: collection, Ext: ".idx", IsEcVolume: true, StopOffset: 1, CompactionRevision: math.MaxUint32,
@@ -62,8 +60,7 @@ func onDisk(ctx context.Context, client volumepb.VolumeServerClient, id uint32, 
 	return seen
 }
 
-// Arriving detects a copy in progress onto a server without the volume, from the note that the server keeps
-// next to its files.
+// Arriving detects a copy in progress from the note that the server keeps next to its files.
 func (c *Cluster) Arriving(ctx context.Context, server string, id uint32, collection string) steps.Replica {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -131,8 +128,7 @@ func (c *Cluster) Shards(ctx context.Context, server string, id uint32) steps.Sh
 // maxSmallFile bounds the small files next to a volume.
 const maxSmallFile = 1 << 20
 
-// readFile reads a small file next to a volume or its shards, by its extension. A missing file is empty. The
-// request names it a file of shards, so the volume need not be loaded.
+// A missing file is empty. The request names it a file of shards, so the volume need not be loaded.
 func readFile(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection, ext string) (content []byte, err error) {
 	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
 		VolumeId: id, Collection: collection, Ext: ext, IsEcVolume: true, IgnoreSourceFileNotFound: true,
@@ -144,7 +140,6 @@ func readFile(ctx context.Context, client volumepb.VolumeServerClient, id uint32
 	return content, drain(stream, func(r *volumepb.CopyFileResponse) { content = append(content, r.GetFileContent()...) })
 }
 
-// volumeInfo reads the .vif file next to the shards of a volume. A missing or invalid file is empty.
 func volumeInfo(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string) (*volumepb.VolumeInfo, error) {
 	content, err := readFile(ctx, client, id, collection, ".vif")
 	if err != nil {
@@ -247,7 +242,6 @@ func encode(ctx context.Context, client volumepb.VolumeServerClient, call steps.
 	return err
 }
 
-// drain reads a stream to its end.
 func drain[T any](stream grpc.ServerStreamingClient[T], each func(*T)) error {
 	for {
 		message, err := stream.Recv()

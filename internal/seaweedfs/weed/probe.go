@@ -9,8 +9,7 @@ import (
 // Probe is one server of a cluster that was contacted. Fix is empty if it answered.
 type Probe struct{ Name, Found, Fix string }
 
-// ProbeAll reads the topology from every master separately, and connects to every filer and S3 server. It takes
-// no lease.
+// ProbeAll contacts every master, filer and S3 server. It takes no lease.
 func ProbeAll(ctx context.Context, spec Spec) []Probe {
 	var probes []Probe
 	for _, master := range spec.Masters {
@@ -45,7 +44,6 @@ func probeMaster(ctx context.Context, spec Spec) Probe {
 	return made
 }
 
-// probeListener connects to a server. With TLS it also checks the certificates.
 func probeListener(ctx context.Context, spec *TLS, name, address, fix string) Probe {
 	made := Probe{Name: name, Found: "accepts connections"}
 	target, err := ParseAddress(address)

@@ -1,6 +1,5 @@
-// Package auditlog sends entries to the audit log. It starts the log if there is none, and
-// passes the previous run, so that the entries of a terminated log are kept. It also reads
-// identities: the sender of a message and its host, as the server recorded both.
+// Package auditlog sends entries to the audit log. It starts a missing log with the entries of the previous run. It
+// also reads identities of senders.
 package auditlog
 
 import (
@@ -24,8 +23,7 @@ type Client interface {
 	SignalWithStartWorkflow(ctx context.Context, workflowID, signalName string, signalArg any, options client.StartWorkflowOptions, workflow any, workflowArgs ...any) (client.WorkflowRun, error)
 }
 
-// perSignal bounds the entries of one signal: at 2 KiB each, and with former settings as text,
-// two thirds of the server's limit.
+// At 2 KiB each, and with former settings as text, two thirds of the server's limit.
 const perSignal = 100
 
 // Record sends entries to the audit log. A repetition has no effect if the entries have ids.
@@ -68,7 +66,6 @@ func options() client.StartWorkflowOptions {
 	}
 }
 
-// closedRun returns the newest run of the log if it is closed. first is true if there was none.
 func closedRun(ctx context.Context, c Client) (previous string, first bool, err error) {
 	described, err := c.DescribeWorkflowExecution(ctx, contract.AuditWorkflowID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -84,12 +81,10 @@ func closedRun(ctx context.Context, c Client) (previous string, first bool, err 
 	return info.GetExecution().GetRunId(), false, nil
 }
 
-// Identity is the identity of a client that acts for a person. The server records it with
-// every request.
+// Identity is the identity of a client that acts for a person.
 func Identity(program, actor, host string) string { return program + ":" + actor + "@" + host }
 
-// Through returns the program in the [Identity] of a client that acts for a caller, from the interface and
-// the authentication.
+// Through returns the program in the [Identity] of a client that acts for a caller.
 func Through(via, auth string) string { return via + "/" + auth }
 
 // Origin parses the interface and the authentication in a client's identity.
@@ -109,8 +104,7 @@ func Origin(identity string) (via, auth string) {
 	return "", ""
 }
 
-// ParseIdentity returns the person and the host of a client's identity. The `temporal` CLI and
-// [Identity] write both; any other identity is returned as the host.
+// ParseIdentity returns the person and the host. An identity in another form is returned as the host.
 func ParseIdentity(identity string) (actor, from string) {
 	program, who, named := strings.Cut(identity, ":")
 	at := strings.LastIndex(who, "@")

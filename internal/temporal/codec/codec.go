@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// compressFrom is the minimum size of a compressed payload. Smaller ones stay as JSON, so that
-	// the Web UI and the plain `temporal` CLI can read them without a codec server.
+	// Smaller payloads stay readable for the Web UI and the plain `temporal` CLI.
 	compressFrom = 4 << 10
-	// maxDecoded bounds the decoded size of a payload: twice the 8 MiB of a group, so that a
-	// corrupt or hostile payload cannot exhaust the memory of a worker.
-	maxDecoded = 16 << 20
-	// encodingZstd marks payloads of this codec.
+	// Twice the 8 MiB of a group: a corrupt or hostile payload cannot exhaust the memory of a worker.
+	maxDecoded   = 16 << 20
 	encodingZstd = "binary/zstd"
 	// encodingOriginal keeps the inner encoding, for readers of the raw history.
 	encodingOriginal = "roundsman-original-encoding"
 )
 
-// DataConverter is the SDK's default JSON converter with compression. Every client and worker of
-// Roundsman must use it: a process without it can read small payloads only.
+// DataConverter is the SDK's JSON converter with compression. A process without it can read small payloads only.
 func DataConverter() converter.DataConverter {
-	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), newZstdCodec())
+	return shared
 }
+
+// shared has tables and buffers that take longer to make than most payloads to read.
+var shared = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), newZstdCodec()) //nolint:gochecknoglobals // stateless
 
 // zstdCodec compresses large payloads. EncodeAll and DecodeAll are stateless and safe for concurrent use.
 type zstdCodec struct {
@@ -39,14 +38,14 @@ type zstdCodec struct {
 }
 
 func newZstdCodec() *zstdCodec {
-	// The options are constants, so neither constructor can fail.
-	// The encoder keeps a buffer of twice the window, which is 16 MiB by default.
-	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(1<<20),
+	// The encoder keeps a buffer of the size of the window, 8 MiB by default.
+	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true),
 		zstd.WithAllLitEntropyCompression(true)) // Hashes in JSON have six bits per byte, and no sequences.
-	decoder, decoderErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
+	decoder, decoderErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxDecoded))
 	if err := errors.Join(encoderErr, decoderErr); err != nil {
 		panic(fmt.Sprintf("zstd refuses constant options: %v", err))
 	}
+	encoder.EncodeAll([]byte{0}, nil) // It makes its channel: one that is made in a synctest bubble can be used only there.
 	return &zstdCodec{encoder: encoder, decoder: decoder}
 }
 

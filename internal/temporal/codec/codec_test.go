@@ -13,6 +13,10 @@ import (
 	"pgregory.net/rapid"
 )
 
+func TestTheCodecIsMadeOnce(t *testing.T) {
+	assert.Zero(t, testing.AllocsPerRun(10, func() { DataConverter() }))
+}
+
 func TestSmallPayloadsStayReadable(t *testing.T) {
 	t.Parallel()
 	payload, err := DataConverter().ToPayload(map[string]string{"job_type": "scrub"})

@@ -19,12 +19,9 @@ import (
 
 const (
 	sweepEvery = 10 * time.Minute
-	// young is the age below which the run of a page need not exist: the pages of submitted jobs
-	// are written before the run starts.
-	young = time.Hour
-	// listSize is the number of pages in one list request.
-	listSize = 500
-	// maxFaults bounds the faults that a sweep returns.
+	// The pages of submitted jobs are written before the run starts.
+	young     = time.Hour
+	listSize  = 500
 	maxFaults = 5
 )
 
@@ -63,8 +60,8 @@ func (k *Keeper) Keep(ctx context.Context) {
 	}
 }
 
-// Sweep closes the open pages whose run has ended or never began, and those of its states that a later one has replaced. A page
-// that cannot be closed does not keep it from the others; the error names the first ones.
+// Sweep closes the open pages whose run has ended or never began, and those of replaced states. The error names the
+// first faults.
 func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err error) {
 	needs := map[string]need{}
 	var faults []error
@@ -107,7 +104,6 @@ func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err erro
 	}
 }
 
-// need is the need of a run for its pages.
 type need struct {
 	none bool
 	// since is the start of the workflow run before the current one. Earlier states are obsolete.
@@ -122,7 +118,6 @@ func (n need) has(page *workflowpb.WorkflowExecutionInfo) bool {
 	return !n.none && (!old || slices.Contains(n.inForce, page.GetExecution().GetWorkflowId()))
 }
 
-// needsOf describes the run, since visibility may lag.
 func (k *Keeper) needsOf(ctx context.Context, run string, old bool) (need, error) {
 	described, err := k.runs.DescribeWorkflowExecution(ctx, run, "")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {

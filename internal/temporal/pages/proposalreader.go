@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// ProposalReader reads proposals of a run. It keeps the last page decoded. After a page that takes too long it reads
-// no other: only command lines are missing then.
+// ProposalReader reads proposals of a run. After a page that takes too long only command lines are missing.
 func ProposalReader(ctx context.Context, get func(ctx context.Context, run, page string) ([]byte, error), run string, most time.Duration) func(contract.ProposalRef) (jobtype.Proposal, error) {
 	var page string
 	var list []jobtype.Proposal

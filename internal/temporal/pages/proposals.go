@@ -19,8 +19,7 @@ import (
 const (
 	// decodedPages is the number of pages that a process keeps decoded, about 40 MiB.
 	decodedPages = 32
-	// maxDecoded bounds an unpacked page.
-	maxDecoded = 4 << 20
+	maxDecoded   = 4 << 20
 )
 
 // PackProposals encodes the proposals of a page.
@@ -32,8 +31,7 @@ func PackProposals(list []jobtype.Proposal) ([]byte, error) {
 	return pack.Bytes(plain), nil
 }
 
-// OpenProposals is the inverse of [PackProposals]. A page that cannot be decoded is lost: another try
-// would not help.
+// OpenProposals is the inverse of [PackProposals]. A page that cannot be decoded is lost.
 func OpenProposals(data []byte) ([]jobtype.Proposal, error) {
 	plain, err := pack.Open(data, maxDecoded)
 	if err != nil {
@@ -103,7 +101,6 @@ func (p *Proposals) List(ctx context.Context, run, page string) ([]jobtype.Propo
 	return list, nil
 }
 
-// ended reports whether a context has ended a call, as the error of the context or of the server's client.
 func ended(err error) bool {
 	_, canceled := errors.AsType[*serviceerror.Canceled](err)
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)

@@ -47,7 +47,6 @@ func (s *Store) Put(ctx context.Context, run string, data []byte) (string, error
 	return s.put(ctx, run, data, nil)
 }
 
-// ofState is the key in the memo of pages with parts of states.
 const ofState = "state"
 
 // PutState is [Store.Put] for a part of a state. Only the next workflow run reads it.
@@ -88,7 +87,6 @@ func (s *Store) Get(ctx context.Context, run, page string) ([]byte, error) {
 	return data, nil
 }
 
-// firstEvent reads the start of a workflow. The error for a missing one wraps [ErrLost].
 func (s *Store) firstEvent(ctx context.Context, of *commonpb.WorkflowExecution) (*historypb.HistoryEvent, error) {
 	history, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
 		Namespace: s.namespace, Execution: of, MaximumPageSize: 1,
@@ -106,7 +104,6 @@ func (s *Store) firstEvent(ctx context.Context, of *commonpb.WorkflowExecution) 
 	return events[0], nil
 }
 
-// statePages returns the ids of the pages in the input of a group or of a DAG.
 func (s *Store) statePages(run string, input *commonpb.Payloads) (ids []string, err error) {
 	var in struct{ State, Carry contract.StatePages }
 	if len(input.GetPayloads()) > 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// beatTimeout bounds one heartbeat, well below the time after which a worker is stale.
 const beatTimeout = 2 * time.Second
 
 // Beats is the part of the server that accepts heartbeats.
@@ -63,15 +62,13 @@ func (b Beat) Send(ctx context.Context, service Beats) error {
 // sdkName marks the heartbeats that are not from the SDK.
 const sdkName = "roundsman"
 
-// Remote reports whether a gateway sent that heartbeat for a remote worker: the SDK of a local one
-// sends that of its execute queue.
+// Remote reports whether a gateway sent that heartbeat for a remote worker.
 func Remote(beat *workerpb.WorkerHeartbeat) bool {
 	_, _, detect, ok := contract.WorkerOfQueue(beat.GetTaskQueue())
 	return ok && !detect && beat.GetSdkName() == sdkName
 }
 
-// entry returns the heartbeat of one queue. The observer recognizes the worker by a queue name of its
-// incarnation.
+// The observer recognizes the worker by a queue name of its incarnation.
 func (b Beat) entry(queue, key string) *workerpb.WorkerHeartbeat {
 	status := enumspb.WORKER_STATUS_RUNNING
 	if b.Stopping {

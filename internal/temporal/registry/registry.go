@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Limits of one call.
 const (
 	registerTimeout   = 10 * time.Second
 	unregisterTimeout = 2 * time.Second
@@ -25,8 +24,7 @@ type Registry struct{ client client.Client }
 // New returns the registry of c.
 func New(c client.Client) *Registry { return &Registry{c} }
 
-// Register sends a registration, and creates the registry if there is none. A repetition with the same
-// instance is accepted again.
+// Register sends a registration, and creates a missing registry. A repetition with the same instance is accepted.
 func (r *Registry) Register(ctx context.Context, registration contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
@@ -63,8 +61,7 @@ func Final(err error) bool {
 	return errors.As(err, &refused) || errors.As(err, &invalid) || errors.As(err, &denied) || errors.As(err, &unknown)
 }
 
-// Settings returns whether exactly this incarnation is registered, and its settings. A missing registry
-// gives "not registered"; a registry without an answer gives an error.
+// Settings returns whether exactly this incarnation is registered, and its settings. A missing registry is no error.
 func (r *Registry) Settings(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
 	var settings contract.WorkerSettings
 	return settings, r.query(ctx, contract.QuerySettings, who, &settings)
@@ -86,8 +83,7 @@ func (r *Registry) Workers(ctx context.Context, filter contract.WorkersQueryInpu
 	return list, r.query(ctx, contract.QueryWorkers, filter, &list)
 }
 
-// query leaves answer unchanged if there is no open registry: a terminated registry must not answer from its
-// history.
+// A terminated registry must not answer from its history, so query leaves answer unchanged.
 func (r *Registry) query(ctx context.Context, name string, in, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
@@ -104,8 +100,7 @@ func (r *Registry) query(ctx context.Context, name string, in, answer any) error
 	return response.QueryResult.Get(answer)
 }
 
-// Unregister makes the worker OFFLINE at once. Without it the registry notices by
-// the missing heartbeat.
+// Unregister makes the worker OFFLINE at once.
 func (r *Registry) Unregister(ctx context.Context, who contract.Incarnation) error {
 	ctx, cancel := context.WithTimeout(ctx, unregisterTimeout)
 	defer cancel()

@@ -20,8 +20,7 @@ import (
 const (
 	// pageSize is the number of runs in one query of visibility.
 	pageSize = 100
-	// mostDeleted bounds a sweep, so that the first one in an old namespace leaves the server free
-	// for others in between.
+	// The first sweep in an old namespace leaves the server free for others.
 	mostDeleted = 2000
 )
 
@@ -45,19 +44,16 @@ func Query(before time.Time) string {
 		contract.JobGroupWorkflow, contract.DAGWorkflow, contract.PageWorkflow, before.UTC().Format(time.RFC3339Nano))
 }
 
-// sweep deletes runs that ended before an instant, with a pause after each.
 type sweep struct {
 	client    Client
 	namespace string
 	before    time.Time
 	pause     time.Duration
 	most      int
-	// over caches, by workflow id, whether its last run ended before the instant. recent holds, by
-	// job type, the recent runs of its Schedule.
+	// Whether the last run of a workflow ended before the instant, and the recent runs of Schedules.
 	over   map[string]bool
 	recent map[string]map[string]bool
-	// pages caches, by the workflow id of a run, whether its pages must stay.
-	pages map[string]bool
+	pages  map[string]bool
 	Swept
 }
 
@@ -85,7 +81,6 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 }
 
-// consider deletes a run that is no longer needed.
 func (s *sweep) consider(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) error {
 	needed, err := s.needed(ctx, info)
 	if err != nil {
@@ -115,7 +110,6 @@ func (s *sweep) consider(ctx context.Context, info *workflowpb.WorkflowExecution
 	}
 }
 
-// needed reports whether a run must stay.
 func (s *sweep) needed(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	id := info.GetExecution().GetWorkflowId()
 	if run, ok := contract.RunOfPage(id); ok {
@@ -133,7 +127,6 @@ func (s *sweep) needed(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 	return s.remembered(ctx, info)
 }
 
-// reads reports whether a run stays, and its pages with it.
 func (s *sweep) reads(ctx context.Context, workflowID string) (bool, error) {
 	if needed, known := s.pages[workflowID]; known {
 		return needed, nil
@@ -152,8 +145,7 @@ func (s *sweep) reads(ctx context.Context, workflowID string) (bool, error) {
 	return needed, nil
 }
 
-// isOver reports whether the last run of a workflow ended before the instant. Earlier runs of an open or
-// recently ended workflow belong to it.
+// Earlier runs of an open or recently ended workflow belong to it.
 func (s *sweep) isOver(ctx context.Context, workflowID string) (bool, error) {
 	if over, known := s.over[workflowID]; known {
 		return over, nil
@@ -173,7 +165,6 @@ func isClosed(status enumspb.WorkflowExecutionStatus) bool {
 	return status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && status != enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED
 }
 
-// remembered reports whether the Schedule of the run's job type lists the run.
 func (s *sweep) remembered(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	payload := info.GetSearchAttributes().GetIndexedFields()[contract.SearchAttributeJobType]
 	if payload == nil {

@@ -17,8 +17,7 @@ type Options struct {
 	Namespace string
 	// Age after its end at which a run is deleted.
 	After time.Duration
-	// Every is the time between two sweeps, default one hour. After an incomplete sweep it is a
-	// sixtieth of that.
+	// Default one hour. After an incomplete sweep it is a sixtieth of that.
 	Every time.Duration
 	// Pause is the time between two deletions. Default 50ms.
 	Pause  time.Duration
@@ -71,8 +70,8 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (Swept, error) {
 	return work.Swept, err
 }
 
-// Keep sweeps until ctx ends. It begins at a random moment in the first tenth of the interval. So control planes
-// that start together do not sweep together. A repeated fault is logged once.
+// Keep sweeps until ctx ends. It begins at a random moment, so that control planes do not sweep together. A repeated
+// fault is logged once.
 func (s *Sweeper) Keep(ctx context.Context) {
 	wait, failing := time.Duration(rand.Int64N(int64(s.options.Every/10)+1)), false
 	for {

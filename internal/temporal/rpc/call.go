@@ -13,14 +13,11 @@ import (
 )
 
 const (
-	// callTimeout bounds one attempt of a call.
 	callTimeout = 10 * time.Second
-	// repeatFor bounds the repetition of a call to an unavailable server.
-	repeatFor = 20 * time.Second
+	repeatFor   = 20 * time.Second
 )
 
-// Retry repeats a call to an unavailable server. The request must carry an id, so that it has no second
-// effect if the server had accepted it.
+// Retry repeats a call to an unavailable server. The request must carry an id against a second effect.
 func Retry(ctx context.Context, call func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 1; ; attempt++ {
@@ -56,8 +53,7 @@ func Code(err error) codes.Code {
 	return serviceerror.ToStatus(err).Code()
 }
 
-// Advised adds the remedy to the error of a namespace without the search attributes. It returns other errors
-// unchanged.
+// Advised adds the remedy to the error of a namespace without the search attributes.
 func Advised(err error) error {
 	if err != nil && (strings.Contains(err.Error(), contract.SearchAttributeJobType) || strings.Contains(err.Error(), contract.SearchAttributeOutcome)) {
 		return fmt.Errorf("%w: the namespace lacks a search attribute; `roundsman doctor` has the command to create it", err)

@@ -1,3 +1,2 @@
-// Package rpc complements the SDK for callers of Temporal's API. It repeats calls while the server is
-// unavailable, and converts the server's values to Go's.
+// Package rpc complements the SDK: it repeats calls while the server is unavailable, and converts values.
 package rpc

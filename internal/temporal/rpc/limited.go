@@ -17,33 +17,28 @@ import (
 )
 
 const (
-	// updatesAtOnce bounds a client's updates of one workflow in flight. By default the server
-	// accepts ten from all clients.
+	// By default the server accepts ten updates of a workflow from all clients.
 	updatesAtOnce = 4
-	// limitedPause is the shortest pause before a refused update is sent again. limitedSpread is
-	// the first random addition to it, which doubles limitedDoublings times.
+	// limitedSpread is the first random addition to the pause, which doubles limitedDoublings times.
 	limitedPause     = 20 * time.Millisecond
 	limitedSpread    = 100 * time.Millisecond
 	limitedDoublings = 5
 )
 
-// Updates sends updates in a way that avoids refusals. A refusal is expensive: the server drops the workflow
-// task with all updates of that workflow in flight, and they begin again (docs/adr/0079).
+// Updates avoids refusals of updates. At a refusal the server drops the workflow task with all updates in flight
+// (docs/adr/0079).
 type Updates struct {
-	mu sync.Mutex
-	// Workflows with updates in flight.
+	mu     sync.Mutex
 	queues map[string]*updateQueue
 }
 
-// updateQueue limits the updates of one workflow to updatesAtOnce.
 type updateQueue struct {
 	users  int
 	places chan struct{}
 }
 
-// Send is a client interceptor. It bounds the concurrent updates of one workflow, and repeats an
-// update that the server refuses because of updates in flight. The request has the update's id,
-// so a repetition has no second effect.
+// Send is a client interceptor. It bounds the concurrent updates of one workflow, and repeats refused ones. The
+// request has the update's id, so a repetition has no second effect.
 func (u *Updates) Send(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if name := path.Base(method); name != "UpdateWorkflowExecution" && name != "ExecuteMultiOperation" {
 		return invoke(ctx, method, req, reply, cc, options...)
@@ -64,7 +59,6 @@ func (u *Updates) Send(ctx context.Context, method string, req, reply any, cc *g
 	return err
 }
 
-// updated returns the id of the workflow that a request updates.
 func updated(req any) string {
 	switch r := req.(type) {
 	case *workflowservice.UpdateWorkflowExecutionRequest:
@@ -79,7 +73,6 @@ func updated(req any) string {
 	return ""
 }
 
-// acquire waits for a place among the updates of a workflow.
 func (u *Updates) acquire(ctx context.Context, workflowID string) (release func(), err error) {
 	u.mu.Lock()
 	queue := u.queues[workflowID]
@@ -108,7 +101,6 @@ func (u *Updates) acquire(ctx context.Context, workflowID string) (release func(
 	}
 }
 
-// isLimited reports whether the server refused because of updates in flight.
 func isLimited(err error) bool {
 	if status.Code(err) != codes.ResourceExhausted {
 		return false

@@ -14,12 +14,10 @@ import (
 // slowCall is the duration from which a call counts as one to a server that is away.
 const slowCall = 2 * time.Second
 
-// Outages records when the server failed last, as this process sees it. Create it with
-// [NewOutages].
+// Outages records when the server failed last, as this process sees it. Create it with [NewOutages].
 type Outages struct{ last atomic.Int64 }
 
-// Server is the view of this process. It begins with the process: there is no knowledge of the
-// time before.
+// Server is the view of this process, since its start.
 var Server = NewOutages(time.Now()) //nolint:gochecknoglobals // one server for all clients of a process
 
 // NewOutages returns a view without knowledge of the time before now.
@@ -42,8 +40,7 @@ func (o *Outages) Observe(ctx context.Context, method string, req, reply any, cc
 	return err
 }
 
-// isAway reports whether a call shows that the server was away. Calls that wait by their nature
-// show it only by an error.
+// Calls that wait by their nature show an absence only by an error.
 func isAway(method string, code codes.Code, took time.Duration) bool {
 	name := path.Base(method)
 	brief := strings.HasPrefix(name, "Respond") || strings.HasPrefix(name, "Record")

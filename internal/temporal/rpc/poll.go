@@ -8,10 +8,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// PollWhenReady lets long polls wait for the connection instead of failing while the server is down. The
-// SDK's pollers back off up to 10 s, so workers would stay idle after the server is back: the first job of a
-// restarted server started 6.1 s late, with this 40 ms late (docs/adr/0004). All other calls still fail at
-// once, so that people and retry loops notice.
+// PollWhenReady lets long polls wait for the connection. The SDK's pollers back off up to 10 s: the first job of a
+// restarted server started 6.1 s late, with this 40 ms late (docs/adr/0004). All other calls still fail at once.
 func PollWhenReady(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if strings.HasPrefix(path.Base(method), "Poll") && !strings.HasSuffix(method, "WorkflowExecutionUpdate") {
 		options = append(options, grpc.WaitForReady(true))

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// absentFor is how long a control plane without an answer counts as absent. Requests in that time are not
-// sent.
+// Requests are not sent for absentFor after a missing answer.
 const absentFor = 2 * time.Second
 
-// Presence keeps whether a control plane answers. Before the first answer, requests are sent one at a time, so
-// that a command waits only once for an absent control plane. A nil Presence sends every request.
+// Presence keeps whether a control plane answers. Before the first answer, requests are sent one at a time. A nil
+// Presence sends every request.
 type Presence struct {
 	// Absent reports whether an error means that no control plane answers.
 	Absent func(error) bool

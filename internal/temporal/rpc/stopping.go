@@ -10,9 +10,8 @@ import (
 // ErrStopping ends an activity whose process stops. It is retryable: the next control plane continues.
 var ErrStopping = errors.New("the control plane is stopping; its successor continues")
 
-// NextEvent waits for one value of events, usually from a ticker or time.After. If the activity is canceled
-// first, it returns the cause of ctx's end. If the process stops first, it returns ErrStopping, so that a pause
-// does not delay a stop.
+// NextEvent waits for one value of events. If the activity is canceled first, it returns the cause; if the process
+// stops first, ErrStopping.
 func NextEvent[T any](ctx context.Context, events <-chan T) error {
 	select {
 	case <-events:

@@ -17,8 +17,7 @@ func Time(stamp *timestamppb.Timestamp) time.Time {
 	return stamp.AsTime()
 }
 
-// Keyword reads a search attribute of type Keyword. It returns "" if the attribute is missing or has another
-// type.
+// Keyword reads a search attribute of type Keyword, "" without one.
 func Keyword(attributes *commonpb.SearchAttributes, name string) string {
 	payload := attributes.GetIndexedFields()[name]
 	value := ""
@@ -28,8 +27,7 @@ func Keyword(attributes *commonpb.SearchAttributes, name string) string {
 	return value
 }
 
-// KeywordAttribute encodes a typed Keyword like the SDK. Search attributes bypass the data converter, since the
-// server reads them.
+// KeywordAttribute encodes a Keyword like the SDK: search attributes bypass the data converter.
 func KeywordAttribute(name, value string) *commonpb.SearchAttributes {
 	return &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{name: {
 		Metadata: map[string][]byte{

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// ending has the common fields of the results of groups and DAGs. A group has a job type, a run
-// of a DAG has a DAG.
+// ending has the common fields of the results of groups and DAGs.
 type ending struct {
 	JobType    string           `json:"job_type"`
 	DAG        string           `json:"dag"`
@@ -37,8 +36,7 @@ type ending struct {
 
 var errNoResult = errors.New("no result of a run")
 
-// endingOf reads the end of a run from a completed workflow task. It returns false if the workflow continues or
-// is not a run.
+// endingOf returns false if the workflow continues or is not a run.
 func endingOf(request *workflowservice.RespondWorkflowTaskCompletedRequest, reader converter.DataConverter) (ending, bool) {
 	for _, command := range request.GetCommands() {
 		var payloads *common.Payloads
@@ -80,13 +78,11 @@ func read(payloads *common.Payloads, reader converter.DataConverter) (ending, er
 	return end, nil
 }
 
-// warnings returns the number of items with a warning.
 func (e ending) warnings() float64 {
 	n, _ := e.Counts[contract.JobWarning].(float64)
 	return max(n, 0)
 }
 
-// sub reports whether the run is part of another run: a sub-DAG, or the DAG of a job.
 func (e ending) sub() bool {
 	if e.DAG == "" {
 		return false

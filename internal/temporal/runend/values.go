@@ -8,16 +8,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// maxValues bounds the exported numbers of all job types together.
 const maxValues = 10_000
 
-// jobValues exports the numbers returned by jobs. The lock of the Watcher guards it.
+// The lock of the Watcher guards jobValues.
 type jobValues struct {
 	value, at, dropped *prometheus.GaugeVec
-	// series counts the numbers of each job type. known has the time of their run.
-	series map[string]int
-	known  map[string]time.Time
-	total  int
+	series             map[string]int
+	known              map[string]time.Time
+	total              int
 }
 
 func newJobValues() *jobValues {
@@ -39,7 +37,6 @@ func (v *jobValues) all() []prometheus.Collector {
 	return []prometheus.Collector{v.value, v.at, v.dropped}
 }
 
-// set replaces the numbers of a job type by newer ones.
 func (v *jobValues) set(jobType string, values *contract.Values, ended time.Time) {
 	if values == nil || jobType == otherName || !ended.After(v.known[jobType]) {
 		return

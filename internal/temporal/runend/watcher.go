@@ -15,8 +15,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxNames bounds the job types and the DAGs counted by name. The rest is counted as otherName, which is not
-// a valid name of a job type.
+// The rest is counted as otherName, which is not a valid name of a job type.
 const (
 	maxNames  = 1000
 	otherName = "(other)"
@@ -40,8 +39,7 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	names map[string]bool
-	// last is the newest success of each job type.
-	last map[string]time.Time
+	last  map[string]time.Time
 
 	applied struct {
 		sync.Mutex
@@ -65,15 +63,13 @@ type LastValues struct {
 	Ended  time.Time
 }
 
-// Know adds the counters of the applied job types, which list returns, to each collection. So the first failure
-// of a job type is an increase from 0 to 1. A control plane also exports successes before its start.
+// Know adds the counters of the applied job types to each collection, so that the first failure is an increase from 0 to 1.
 func (w *Watcher) Know(list func(context.Context) (Applied, error)) {
 	w.applied.Lock()
 	defer w.applied.Unlock()
 	w.applied.list = list
 }
 
-// addApplied adds the counters of the applied job types at 0. If the list cannot be read, it adds none.
 func (w *Watcher) addApplied() {
 	w.applied.Lock()
 	defer w.applied.Unlock()

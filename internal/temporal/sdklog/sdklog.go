@@ -6,17 +6,14 @@ import (
 	"log/slog"
 )
 
-// The SDK's messages about a workflow whose code does not fit its history, and the attribute with the number of
-// the workflow task's attempt.
 const (
 	panicked = "Workflow panic"
 	failed   = "Failed to process workflow task."
 	attempt  = "Attempt"
 )
 
-// New returns a logger for the SDK. The failure of a workflow task in its first attempt is logged as debug: a
-// query that races with an update causes it, and its caller gets the error (docs/adr/0080). A real fault repeats
-// within milliseconds as attempt 2 and is logged.
+// New returns a logger for the SDK. The failure of a workflow task in its first attempt is debug: a query that races
+// with an update causes it (docs/adr/0080). A real fault repeats within milliseconds as attempt 2.
 func New(logger *slog.Logger) *slog.Logger { return slog.New(handler{logger.Handler()}) }
 
 type handler struct{ slog.Handler }
@@ -32,7 +29,6 @@ func (h handler) Handle(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, record)
 }
 
-// first reports whether a record is about a first attempt.
 func first(record slog.Record) bool {
 	found := false
 	record.Attrs(func(a slog.Attr) bool {

@@ -1,5 +1,4 @@
-// Package aws stands in for the AWS SDK. The embedded server has neither an archive in S3 nor
-// Elasticsearch behind AWS signatures, see docs/adr/0070-server-without-clouds.md.
+// Package aws stands in for the AWS SDK, see docs/adr/0070-server-without-clouds.md.
 package aws
 
 import (

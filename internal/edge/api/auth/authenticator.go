@@ -28,8 +28,7 @@ type Options struct {
 	Keys   interface {
 		Check(ctx context.Context, secret string) (keys.Key, error)
 	}
-	// Issued reports whether a key is still valid. It is set without log-ins by key, too: a remote worker may
-	// have registered by a key elsewhere.
+	// Issued is set without log-ins by key, too: a remote worker may have registered by a key elsewhere.
 	Issued interface {
 		Valid(ctx context.Context, id string) (bool, error)
 	}
@@ -52,8 +51,7 @@ type Ended interface {
 	EndSession(ctx context.Context, session keys.Session) error
 }
 
-// RemoteWorker is the content of a worker's token: its id, and the id of the API key that registered it,
-// if any.
+// RemoteWorker is the content of a worker's token: its id, and the API key that registered it, if any.
 type RemoteWorker struct{ ID, Key string }
 
 // WorkerPrefix is the prefix of remote workers' tokens.
@@ -84,7 +82,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (api.Caller, error) {
 	if a.options.Open != "" {
 		return api.Caller{Name: a.options.Open, Auth: api.AuthNone, Rights: access.All()}, nil
 	}
-	return api.Caller{}, unknown("nobody is logged in")
+	return api.Caller{}, unknown("not logged in")
 }
 
 func (a *Authenticator) bearer(ctx context.Context, token string) (api.Caller, error) {
@@ -156,7 +154,6 @@ func (a *Authenticator) session(ctx context.Context, text string) (api.Caller, e
 	return a.known(api.Caller{Name: opened.person.Name, Auth: BySession}, access.Subject{Name: opened.person.Name, Groups: opened.person.Groups})
 }
 
-// session is the content of a cookie: an API key or a person.
 type session struct {
 	keys.Session
 	key    string

@@ -1,5 +1,3 @@
-// Package auth authenticates requests by an API key, a token of the OIDC issuer, a session cookie or a
-// client certificate. Package access decides on permissions.
-//
-// After a wrong credential no other one is tried, and the caller is refused.
+// Package auth authenticates requests by an API key, a token of the OIDC issuer, a session cookie or a client
+// certificate. After a wrong credential no other one is tried.
 package auth

@@ -16,22 +16,19 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// keysEvery is the minimum time between fetches of the provider's keys. Anyone can send a token with an
-// unknown key id, which needs a fetch.
+// keysEvery limits fetches: anyone can send a token with an unknown key id.
 const keysEvery = 5 * time.Second
 
 const mostKeysBytes = 1 << 20
 
 var errUnreachable = errors.New("the identity provider does not answer")
 
-// unreachable returns the problem for a token that cannot be checked now.
 func unreachable(err error) *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "ISSUER_UNREACHABLE", err.Error()).
 		With("try again in a few seconds; check access.oidc.issuer and the provider")
 }
 
-// issuerKeys verifies signatures with the provider's keys. It fetches the keys at most once per keysEvery
-// and repeats the last answer in between.
+// issuerKeys fetches the provider's keys at most once per keysEvery.
 type issuerKeys struct {
 	keys *oidc.RemoteKeySet
 	next http.RoundTripper
@@ -86,8 +83,7 @@ func (k *issuerKeys) fetch(r *http.Request) ([]byte, error) {
 
 type unreachableKey struct{}
 
-// VerifySignature implements oidc.KeySet. The verifier drops the type of an error, so the context passes
-// it to verified.
+// VerifySignature implements oidc.KeySet. The verifier drops the type of an error, so the context passes it.
 func (k *issuerKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	payload, err := k.keys.VerifySignature(ctx, token)
 	if fault, is := ctx.Value(unreachableKey{}).(*error); is && errors.Is(err, errUnreachable) {
@@ -96,7 +92,7 @@ func (k *issuerKeys) VerifySignature(ctx context.Context, token string) ([]byte,
 	return payload, err //nolint:wrapcheck // the verifier wraps it
 }
 
-// verified verifies a token. Its error is errUnreachable if the keys are missing.
+// The error is errUnreachable if the keys are missing.
 func (k *issuerKeys) verified(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) (*oidc.IDToken, error) {
 	var fault error
 	verified, err := verifier.Verify(context.WithValue(ctx, unreachableKey{}, &fault), token)
@@ -106,7 +102,6 @@ func (k *issuerKeys) verified(ctx context.Context, verifier *oidc.IDTokenVerifie
 	return verified, err //nolint:wrapcheck // the caller wraps it
 }
 
-// signedBy returns the provider's algorithms with a public key.
 func signedBy(declared []string) []string {
 	public := []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 	return slices.DeleteFunc(slices.Clone(declared), func(name string) bool { return !slices.Contains(public, name) })

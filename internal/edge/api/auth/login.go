@@ -18,8 +18,8 @@ type Ways struct {
 	Keys bool `json:"keys"`
 }
 
-// Pages returns /auth/ways, /auth/key, /auth/logout, and the pages of the identity provider. /auth/ways needs no
-// log-in. /auth/key exchanges an API key for a session. The pages redirect to the path back.
+// Pages returns /auth/ways, /auth/key, /auth/logout, and the pages of the identity provider. /auth/key exchanges an
+// API key for a session. The pages redirect to the path back.
 func (a *Authenticator) Pages(back string) map[string]http.Handler {
 	pages := map[string]http.Handler{}
 	ways := Ways{OIDC: a.options.OIDC != nil, Keys: a.options.Keys != nil && a.options.Sessions != nil}
@@ -55,8 +55,7 @@ func (a *Authenticator) logOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// logInByKey seals a valid key into a session cookie. Each request checks it again, so revoking the key
-// ends the session.
+// Each request checks the key again, so revoking it ends the session.
 func (a *Authenticator) logInByKey(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Key string `json:"key"`

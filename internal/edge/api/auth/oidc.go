@@ -30,8 +30,7 @@ const (
 	askAgainPast = 5 * time.Second
 )
 
-// OIDC logs people in at an identity provider, with the code flow and PKCE, and accepts its ID tokens as
-// bearer tokens.
+// OIDC logs people in with the code flow and PKCE, and accepts ID tokens as bearer tokens.
 type OIDC struct {
 	settings config.OIDC
 	secret   string
@@ -46,8 +45,7 @@ type OIDC struct {
 	fault    error
 }
 
-// NewOIDC prepares the log-in. It queries the provider only when needed, so a control plane starts
-// without the provider.
+// NewOIDC prepares the log-in. A control plane starts without the provider.
 func NewOIDC(settings config.OIDC, clientSecret string, sessions *Sessions, client *http.Client) *OIDC {
 	if client == nil {
 		client = &http.Client{Timeout: oidcWithin}
@@ -55,7 +53,6 @@ func NewOIDC(settings config.OIDC, clientSecret string, sessions *Sessions, clie
 	return &OIDC{settings: settings, secret: clientSecret, sessions: sessions, client: client}
 }
 
-// discovered reads the provider's addresses and keys once.
 func (o *OIDC) discovered() (*oidc.Provider, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,8 +127,7 @@ func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error)
 
 var errNotIssued = errors.New("this is no token of the log-in's issuer")
 
-// issuedBy reports whether a token names the issuer. This proves nothing, but tokens of others can be
-// refused without the provider's keys.
+// issuedBy proves nothing, but refuses tokens of others without the provider's keys.
 func issuedBy(token, issuer string) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -144,8 +140,7 @@ func issuedBy(token, issuer string) bool {
 	return err == nil && json.Unmarshal(payload, &claims) == nil && claims.Issuer == issuer
 }
 
-// emailClaim counts only if the provider has verified the address, since some providers let people enter
-// any address.
+// emailClaim counts only if verified: some providers let people enter any address.
 const emailClaim = "email"
 
 // mailVerified reads email_verified, which some providers send as text.
@@ -159,7 +154,6 @@ func mailVerified(claims map[string]any) bool {
 	return false
 }
 
-// begun is the browser's state of a log-in at the provider.
 type begun struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -217,7 +211,6 @@ func (o *OIDC) callback(w http.ResponseWriter, r *http.Request, back string) {
 	_, _ = fmt.Fprintf(w, "<!doctype html><meta http-equiv=refresh content=\"0; url=%s\"><title>Roundsman</title><a href=\"%s\">continue</a>\n", back, back)
 }
 
-// finish exchanges the code for a token, and checks the answer against the request.
 func (o *OIDC) finish(r *http.Request) (Person, error) {
 	cookie, err := r.Cookie(loginCookie)
 	if err != nil {

@@ -25,8 +25,7 @@ type Person struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Sessions seals people into cookies. It has no state: control planes with the same secret accept each
-// other's cookies. [Ended] has the sessions that were ended early.
+// Sessions seals people into cookies. It has no state: control planes with the same secret accept each other's.
 type Sessions struct {
 	seal cipher.AEAD
 	now  func() time.Time

@@ -18,7 +18,6 @@ type Document struct {
 	Files    map[string]string `json:"files,omitempty" maxProperties:"1000" doc:"Texts of the DAG files and lists of holidays that it names, by their paths"`
 }
 
-// fileName is the file name in faults of the document.
 const fileName = "document"
 
 // Validated is the result for a valid configuration.
@@ -30,7 +29,7 @@ type Validated struct {
 
 // ConfigurationInput is a configuration in a request.
 type ConfigurationInput struct {
-	AllowUnregistered bool `query:"allow_unregistered" doc:"Take handlers that neither this server nor a worker knows"`
+	AllowUnregistered bool `query:"allow_unregistered" doc:"Accept handlers that neither this server nor a worker has registered"`
 	Body              Document
 }
 
@@ -57,8 +56,7 @@ func Operations(a *api.API) {
 }
 
 type service struct {
-	api *api.API
-	// places bounds the documents read at once to half of the processors.
+	api    *api.API
 	places chan struct{}
 }
 
@@ -75,12 +73,10 @@ func (s *service) validate(ctx context.Context, call *api.Call, in *Configuratio
 	return Validated{Valid: true, Warnings: orNone(loaded.Warnings), JobTypes: names}, nil
 }
 
-// load reads the document. It ignores the connection settings.
 func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInput) (*config.Config, error) {
 	return s.loadSources(ctx, call, in.AllowUnregistered, config.Source{Name: fileName, Data: []byte(in.Body.Document), Files: in.Body.Files})
 }
 
-// loadSources reads files with the handlers of this binary, and with those of the fleet if they name others.
 func (s *service) loadSources(ctx context.Context, call *api.Call, allowUnregistered bool, sources ...config.Source) (*config.Config, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -102,7 +98,6 @@ func (s *service) loadSources(ctx context.Context, call *api.Call, allowUnregist
 	return config.Load(options)
 }
 
-// handlers lists the handlers of this binary, and the others of the fleet if it answers.
 func (s *service) handlers(ctx context.Context, call *api.Call) []jobtype.Descriptor {
 	own, _ := s.api.Handlers()
 	fleet, err := call.Client.Workers().Handlers(ctx)

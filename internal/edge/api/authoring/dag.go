@@ -48,7 +48,7 @@ type dagInput struct {
 	Body   struct {
 		Spec
 		As        string           `json:"as,omitempty" maxLength:"100" doc:"Name of the run; default: the time"`
-		Deadline  jobtype.Duration `json:"deadline,omitempty" doc:"Cancel what runs and fail after it"`
+		Deadline  jobtype.Duration `json:"deadline,omitempty" doc:"Cancel running tasks and fail after it"`
 		Resources map[string]int   `json:"resources,omitempty" doc:"Sizes of pools, as a configuration declares them"`
 	}
 }
@@ -66,7 +66,7 @@ type retryInput struct {
 		Document   string            `json:"document,omitempty" doc:"The spec as it is now; default: that of the earlier run"`
 		Files      map[string]string `json:"files,omitempty"`
 		Params     map[string]any    `json:"params,omitempty"`
-		AcceptDiff bool              `json:"accept_diff,omitempty" doc:"Execute what differs from the earlier run, with everything after it"`
+		AcceptDiff bool              `json:"accept_diff,omitempty" doc:"Execute changed tasks, with all tasks after them"`
 	}
 }
 
@@ -89,18 +89,18 @@ func (s *service) dags() {
 	})
 	api.Add(s.api, api.Operation{
 		ID: "run-dag", Method: http.MethodPost, Path: "/dag-runs", Tag: "runs", Summary: "Start a run of a DAG",
-		Description: "What a spec's tasks are is the caller's to write, so it needs the permission to change the configuration.",
+		Description: "The caller writes the tasks, so this needs the permission to change the configuration.",
 		May:         changeConfiguration, Reach: api.Some, Document: true, Status: http.StatusAccepted,
 	}, s.runDAG)
 	api.Add(s.api, api.Operation{
-		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run that executes again what failed in an ended run",
-		Description: "Of a job type, the new run has the jobs that were not done, or the chosen ones; that needs the permission to run the job type. " +
-			"Of a DAG, it takes over what succeeded and executes what failed or was blocked. An open run is told to try its failed tasks again, or those of from. " +
+		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run that executes the failed part of an ended run again",
+		Description: "Of a job type, the new run has the undone or the chosen jobs, and needs the permission to run the job type. " +
+			"Of a DAG, it takes over succeeded tasks and executes failed or blocked ones. An open run tries its failed tasks again, or those of from. " +
 			"A document needs the permission to change the configuration.",
 		May: operateRuns, Reach: api.Named, Status: http.StatusAccepted,
 	}, s.retryRun)
 	api.Add(s.api, api.Operation{
-		ID: "preview-retry", Method: http.MethodPost, Path: "/runs/{run}/retry-preview", Tag: "runs", Summary: "Tell what a retry would execute, leave out and take over",
+		ID: "preview-retry", Method: http.MethodPost, Path: "/runs/{run}/retry-preview", Tag: "runs", Summary: "Preview a retry: items to execute, to leave out and to take over",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: api.Named, Safe: true,
 	}, func(ctx context.Context, call *api.Call, in *retryInput) (RetryPreview, error) {
 		if in.ofGroup() {
@@ -139,8 +139,7 @@ func (s *service) runDAG(ctx context.Context, call *api.Call, in *dagInput) (Sta
 	return started, err
 }
 
-// needGraph checks the permission to execute the tasks of a DAG. Failures of a sub-DAG count toward the
-// retry budgets of its name, so its name counts too.
+// Failures of a sub-DAG count toward the retry budgets of its name, so its name counts too.
 func needGraph(ctx context.Context, call *api.Call, compiled *spec.Compiled) error {
 	for _, name := range compiled.Budgeted() {
 		if err := call.Need(access.Scope{DAG: name}); err != nil {
@@ -220,7 +219,6 @@ func (s *service) retryDAG(ctx context.Context, call *api.Call, in *retryInput) 
 	return call.Client.DAGs().Retry(ctx, in.Ref(), retry)
 }
 
-// retryOpen retries tasks within an open run.
 func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starter.DAGRetry) (starter.DAGRetried, error) {
 	tried := starter.DAGRetried{RunRef: in.Ref(), Resumes: in.Ref().WorkflowID, Executed: []string{}}
 	if retry.Compiled != nil || retry.Options.Run != "" || retry.Options.Deadline != 0 || in.DryRun {
@@ -241,7 +239,6 @@ func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starte
 	return tried, nil
 }
 
-// previewOpen lists the tasks that an open run tries again, the failed ones first.
 func previewOpen(ctx context.Context, call *api.Call, in *retryInput) (RetryPreview, error) {
 	preview := RetryPreview{DAGRetryPreview: starter.DAGRetryPreview{Resumes: in.Ref().WorkflowID, TakenOver: []starter.TakenOver{}, Executed: []string{}}, Within: true}
 	if in.Body.Document != "" || len(in.Body.From) > 0 {
@@ -259,7 +256,6 @@ func previewOpen(ctx context.Context, call *api.Call, in *retryInput) (RetryPrev
 	return preview, nil
 }
 
-// compile reads and checks a spec with the files of its sub-DAGs.
 func (s *service) compile(ctx context.Context, written Spec) (*spec.Compiled, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {

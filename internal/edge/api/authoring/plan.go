@@ -37,9 +37,8 @@ type Planned struct {
 // PlannedChange is one change.
 type PlannedChange struct {
 	jobtypes.Change
-	// DriftedBy lists operators' changes since the last apply, newest first. A drift without any came
-	// from other tools.
-	DriftedBy []contract.AuditEntry `json:"drifted_by,omitempty" doc:"What operators set since the last apply, newest first; none of a drift: it was made in the Web UI or by another tool"`
+	// Operators' changes since the last apply, newest first. A drift without any came from other tools.
+	DriftedBy []contract.AuditEntry `json:"drifted_by,omitempty" doc:"Changes by operators since the last apply, newest first; none: the drift comes from the Web UI or another tool"`
 }
 
 // Applied is the result of an apply.
@@ -74,30 +73,28 @@ type applyInput struct {
 
 type detectInput struct {
 	PlanInput
-	DryRunName string `query:"name" maxLength:"40" pattern:"^[A-Za-z0-9._-]*$" doc:"Tells dry runs of a job type apart; default: the time"`
+	DryRunName string `query:"name" maxLength:"40" pattern:"^[A-Za-z0-9._-]*$" doc:"Distinguishes dry runs of a job type; default: the time"`
 }
 
 func (s *service) plans() {
 	api.Add(s.api, api.Operation{
-		ID: "plan-configuration", Method: http.MethodPost, Path: "/plan", Tag: tag, Summary: "Tell what applying a configuration would change, and what others changed by hand",
-		Description: "The answer's hash, which is its ETag too, names the plan: apply takes it as If-Match. It stands for what would be changed, not for notes.",
+		ID: "plan-configuration", Method: http.MethodPost, Path: "/plan", Tag: tag, Summary: "Plan a configuration: the changes of an apply, and changes by hand",
+		Description: "The answer's hash, which is its ETag too, names the plan: apply takes it as If-Match. It covers the changes, not the notes.",
 		May:         viewConfiguration, Reach: api.Some, Safe: true, Document: true,
 	}, s.plan)
 	api.Add(s.api, api.Operation{
-		ID: "apply-configuration", Method: http.MethodPost, Path: "/apply", Tag: tag, Summary: "Make the Schedules what a configuration says, exactly as planned",
+		ID: "apply-configuration", Method: http.MethodPost, Path: "/apply", Tag: tag, Summary: "Apply a configuration to the Schedules, exactly as planned",
 		Description: "If-Match is the hash of a plan with the same document and the same only. 412: the plan would be another one now; 428: there is no If-Match. " +
 			"Every change needs the permission for its job type. Deletions are made with prune alone.",
 		May: changeConfiguration, Reach: api.Some, Document: true,
 	}, s.apply)
 	api.Add(s.api, api.Operation{
 		ID: "detect-configuration", Method: http.MethodPost, Path: "/plan/detect", Tag: tag, Summary: "Start dry runs of the job types that a configuration changes: they detect and execute nothing",
-		Description: "Without only, all that are created or updated, at most 20. GET /runs/{run} has the proposals when a run has ended. It needs the permission to apply: " +
-			"what is written is run.",
-		May: changeConfiguration, Reach: api.Some, Document: true, Status: http.StatusAccepted,
+		Description: "Without only, all that are created or updated, at most 20. GET /runs/{run} has the proposals when a run has ended. It needs the permission to apply, because it runs the document.",
+		May:         changeConfiguration, Reach: api.Some, Document: true, Status: http.StatusAccepted,
 	}, s.detect)
 }
 
-// planned is a plan as visible to the caller.
 type planned struct {
 	plan     jobtypes.Plan
 	specs    []contract.JobTypeSpec
@@ -106,8 +103,7 @@ type planned struct {
 	owner    string
 }
 
-// make plans a configuration. A configured job type that the caller may not view is refused; a deletion of
-// one is left out.
+// make refuses a configured job type that the caller may not view, and leaves out its deletion.
 func (s *service) make(ctx context.Context, call *api.Call, in *PlanInput) (planned, error) {
 	loaded, err := s.load(ctx, call, &in.ConfigurationInput)
 	if err != nil {
@@ -136,7 +132,6 @@ func (s *service) make(ctx context.Context, call *api.Call, in *PlanInput) (plan
 	return p, nil
 }
 
-// need checks the permission to change a job type, both as it is and as planned.
 func (p planned) need(ctx context.Context, call *api.Call, name string) error {
 	scope := access.Scope{JobType: name}
 	if at := slices.IndexFunc(p.specs, func(spec contract.JobTypeSpec) bool { return spec.Name == name }); at >= 0 {
@@ -148,7 +143,7 @@ func (p planned) need(ctx context.Context, call *api.Call, name string) error {
 	return call.NeedHandlers(scope, func() ([]string, error) { return handled.OfAppliedOr(ctx, call.Client, name, p.specs) })
 }
 
-// hash returns the digest of the planned changes. It omits notes, which change when a run starts.
+// Notes are omitted: they change when a run starts.
 func (p planned) hash() (string, error) {
 	type change struct {
 		JobType string
@@ -198,7 +193,6 @@ func (s *service) plan(ctx context.Context, call *api.Call, in *PlanInput) (Plan
 // mostSets bounds the audit entries read for operators' changes.
 const mostSets = 1000
 
-// setSince returns operators' changes since the last apply, newest first, by job type.
 func (*service) setSince(ctx context.Context, call *api.Call, changes []jobtypes.Change) map[string][]contract.AuditEntry {
 	if !slices.ContainsFunc(changes, func(c jobtypes.Change) bool { return len(c.Fields) > 0 }) {
 		return nil

@@ -31,8 +31,7 @@ type RetryPreview struct {
 
 func (in *retryInput) ofGroup() bool { return in.Ref().Kind() == starter.KindGroup }
 
-// choice checks the body of a retry of a run of a job type. Starting its jobs needs the permission to run
-// the job type.
+// Starting the jobs of a retry needs the permission to run the job type.
 func (in *retryInput) choice(ctx context.Context, call *api.Call, starts bool) (rerun.Choice, error) {
 	body, choice := in.Body, rerun.Choice{Failed: in.Body.Failed, Missed: in.Body.Missed, Items: in.Body.Items}
 	if len(body.From)+len(body.Files)+len(body.Params) > 0 || body.As != "" || body.Document != "" || body.Deadline != 0 || body.AcceptDiff {

@@ -16,7 +16,7 @@ func (s *service) restores() {
 	api.Add(s.api, api.Operation{
 		ID: "restore-job-type", Method: http.MethodPost, Path: "/job-types/{name}/restore", Tag: "job types", Summary: "Put back the settings that a job type had before a change",
 		Description: "The audit log keeps them with its entries about settings, as long as they fit: those have restorable. A deleted job type is made again. " +
-			"What the settings are is the configuration's to say, so it needs the permission to change it.",
+			"It needs the permission to change the configuration.",
 		May: changeConfiguration, Reach: api.Named, AnyHandler: true,
 	}, func(ctx context.Context, call *api.Call, in *struct {
 		api.JobTypePath

@@ -159,7 +159,6 @@ func (s *service) setSettings(ctx context.Context, call *api.Call, in *struct {
 	return edit.describe(set, last)
 }
 
-// edit is one change of settings. It may be made again if the settings change meanwhile.
 type edit struct {
 	*service
 
@@ -168,11 +167,9 @@ type edit struct {
 	body     SettingsBody
 	handlers []jobtype.Descriptor
 	warnings config.Faults
-	// made are the settings as last changed.
-	made *contract.JobTypeSpec
+	made     *contract.JobTypeSpec
 }
 
-// over returns the changed spec. Faults have the lines of the document.
 func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTypeSpec, error) {
 	spec := now.Spec
 	if e.made != nil && len(jobtypes.Changes(spec, *e.made)) == 0 {
@@ -199,7 +196,7 @@ func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTyp
 	if err != nil {
 		return spec, err
 	}
-	loaded, err := e.loadSources(ctx, e.call, false, own, config.Source{Name: "what is applied", Data: []byte(around.Text), Files: around.Files})
+	loaded, err := e.loadSources(ctx, e.call, false, own, config.Source{Name: "the applied settings", Data: []byte(around.Text), Files: around.Files})
 	if err != nil {
 		return spec, err
 	}
@@ -230,7 +227,6 @@ func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTyp
 	return after, nil
 }
 
-// source returns the changed entry as a configuration with the files in force.
 func (e *edit) source(spec contract.JobTypeSpec) (config.Source, error) {
 	entry, files, err := inforce.Entry(spec.WithoutSecrets(), e.handlers)
 	if err != nil {
@@ -250,15 +246,14 @@ func (e *edit) source(spec contract.JobTypeSpec) (config.Source, error) {
 	return config.Source{Name: fileName, Data: []byte(text), Files: files}, nil
 }
 
-// writesSecret reports whether a spec has a secret value itself. Such a spec is compared with the settings only for
-// those who may change the configuration, because the answer would confirm a guessed secret.
+// A spec with a secret value is compared only for those who may change the configuration: the answer would confirm a
+// guessed secret.
 func writesSecret(spec contract.JobTypeSpec) bool {
 	return slices.ContainsFunc(jobtypes.Changes(spec.WithoutSecrets(), spec), func(c contract.FieldChange) bool {
 		return c != c.WithoutSecrets()
 	})
 }
 
-// allowed returns the changed spec, if the caller may make this change.
 func (e *edit) allowed(ctx context.Context, now jobtypes.Settings) (contract.JobTypeSpec, error) {
 	after, err := e.over(ctx, now)
 	if err != nil {
@@ -286,7 +281,6 @@ func changesInterval(name string, before, after contract.ScheduleSpec) bool {
 	return before.Jitter == after.Jitter && before.Timezone == after.Timezone && slices.Equal(before.Days, after.Days) && slices.Equal(before.Except, after.Except)
 }
 
-// needConfiguration checks the permission to change the configuration for the handlers of a spec.
 func (e *edit) needConfiguration(ctx context.Context, spec contract.JobTypeSpec) error {
 	scope := access.Scope{JobType: e.name}
 	if e.call.Rights.ByHandler() {

@@ -39,7 +39,7 @@ type submissionInput struct {
 func (s *service) submissions() {
 	api.Add(s.api, api.Operation{
 		ID: "submit-jobs", Method: http.MethodPost, Path: "/job-types/{name}/submissions", Tag: "job types", Summary: "Run jobs of a job type now, without a detection",
-		Description: "They are one run, or nothing is started. The same id or Idempotency-Key again starts nothing and says so. A proposal with a DAG needs the permission to change the configuration.",
+		Description: "They are one run, or nothing is started. The same id or Idempotency-Key again starts nothing and returns already. A proposal with a DAG needs the permission to change the configuration.",
 		May:         access.Permission{Verb: access.Operate, Kind: access.JobTypes}, Reach: api.Named, Status: http.StatusAccepted,
 	}, s.submit)
 }
@@ -89,7 +89,6 @@ func newSubmission(now time.Time) string {
 	return now.UTC().Format("20060102t150405") + "-" + hex.EncodeToString(random[:])
 }
 
-// checkJobs validates the jobs with the handler's validator and schema.
 func (s *service) checkJobs(ctx context.Context, call *api.Call, in *submissionInput, spec contract.JobTypeSpec) error {
 	if spec.DAG != nil {
 		return nil // Submit checks them.
@@ -109,7 +108,7 @@ func (s *service) checkJobs(ctx context.Context, call *api.Call, in *submissionI
 	case in.AllowUnregistered:
 		return nil
 	default:
-		return problem.Newf(http.StatusUnprocessableEntity, "", "neither this server nor a worker knows handler %s, so that the params cannot be checked", spec.Handler).
+		return problem.Newf(http.StatusUnprocessableEntity, "", "neither this server nor a worker has registered handler %s, so the params cannot be checked", spec.Handler).
 			With("start a worker that has it, or send allow_unregistered=true")
 	}
 	faults, err := config.CheckProposals(handlers[at], spec.Params, in.Body.Proposals)

@@ -29,14 +29,12 @@ const (
 type Options struct {
 	// Hosts are its names without ports, in addition to localhost and the machine's addresses.
 	Hosts []string
-	// BasePath is the path at which a proxy publishes it, like /roundsman. The proxy may remove it or
-	// not.
+	// Path at which a proxy publishes it, like /roundsman, whether or not the proxy removes it.
 	BasePath string
 	// Proxies are the networks whose X-Forwarded headers are trusted.
 	Proxies []netip.Prefix
 }
 
-// origin is the source of a request, from trusted headers only.
 type origin struct {
 	address netip.Addr
 	secure  bool
@@ -96,8 +94,7 @@ func Refuse(w http.ResponseWriter, refused *problem.Problem) {
 	}
 }
 
-// forwarded sets the origin of the request. It trusts the headers of proxies from the last hop backwards,
-// up to the first untrusted hop.
+// forwarded trusts the headers of proxies from the last hop backwards, up to the first untrusted hop.
 func (g *guard) forwarded(r *http.Request) *http.Request {
 	from := origin{secure: r.TLS != nil}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -167,19 +164,16 @@ func (g *guard) check(r *http.Request) *problem.Problem {
 	return nil
 }
 
-// plain reports whether a text is UTF-8 without control characters.
 func plain(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// navigates reports whether a person follows a link to a page, for example a bookmark or the redirect of
-// the identity provider. Such a request only reads.
+// navigates reports whether a person follows a link to a page, which only reads.
 func navigates(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// sameOrigin is stricter than CrossOriginProtection, which allows every GET: only pages of this server may
-// read events and lists.
+// sameOrigin is stricter than CrossOriginProtection, which allows every GET.
 func (*guard) sameOrigin(r *http.Request) bool {
 	written := r.Header.Get("Origin")
 	if written == "" {
@@ -193,8 +187,7 @@ func hasBody(r *http.Request) bool {
 	return r.ContentLength != 0 && r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// knows reports whether written is a name of this server. It accepts all addresses, since a DNS name
-// cannot become an address in the Host header.
+// All addresses are names of this server: a DNS name cannot become an address in the Host header.
 func (g *guard) knows(written string) bool {
 	host := written
 	if name, _, err := net.SplitHostPort(written); err == nil {

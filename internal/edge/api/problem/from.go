@@ -17,8 +17,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// From converts an error to a problem. An unexpected error gets the code INTERNAL and keeps its text, which
-// the caller logs.
+// From converts an error to a problem. An unexpected one gets the code INTERNAL and keeps its text for the log.
 func From(err error) *Problem {
 	if known, ok := errors.AsType[*Problem](err); ok {
 		return known
@@ -31,7 +30,6 @@ func From(err error) *Problem {
 	return New(http.StatusInternalServerError, CodeInternal, rpc.Advise(err))
 }
 
-// ofInput converts errors about the request.
 func ofInput(err error) *Problem {
 	if faults, ok := errors.AsType[config.Faults](err); ok {
 		p := New(http.StatusUnprocessableEntity, CodeInvalid, "the configuration has faults")
@@ -61,12 +59,11 @@ func ofInput(err error) *Problem {
 		return New(http.StatusRequestEntityTooLarge, CodeTooLarge, large.Error())
 	}
 	if diff, ok := errors.AsType[*dag.DiffError](err); ok {
-		return New(http.StatusConflict, "DAG_DIFFERS", diff.Error()).With("send accept_diff to run what changed with everything that depends on it")
+		return New(http.StatusConflict, "DAG_DIFFERS", diff.Error()).With("send accept_diff to run the changed tasks with all their dependants")
 	}
 	return nil
 }
 
-// ofState converts errors about the state of things.
 func ofState(err error) *Problem {
 	if errors.Is(err, starter.ErrNotFound) {
 		p := New(http.StatusNotFound, CodeNotFound, err.Error())
@@ -95,7 +92,7 @@ func ofState(err error) *Problem {
 	}
 	if partly, ok := errors.AsType[*jobtypes.ApplyError](err); ok {
 		p := Newf(http.StatusConflict, "PARTLY_APPLIED", "%d changes applied, %d failed, %d not attempted",
-			len(partly.Result.Applied), len(partly.Result.Failed), len(partly.Result.NotAttempted)).With("plan again: what was applied is not in the next plan")
+			len(partly.Result.Applied), len(partly.Result.Failed), len(partly.Result.NotAttempted)).With("plan again: the next plan has only the changes not applied")
 		for _, failed := range partly.Result.Failed {
 			p.Errors = append(p.Errors, Fault{Message: failed.Error, Location: "job_types." + failed.JobType})
 		}
@@ -104,7 +101,6 @@ func ofState(err error) *Problem {
 	return nil
 }
 
-// ofAnswer converts errors about workflows and workers that do not answer.
 func ofAnswer(err error) *Problem {
 	if given, ok := errors.AsType[*starter.GivenUpError](err); ok {
 		return New(http.StatusGatewayTimeout, "NOT_ANSWERED", given.Error()).With("look before you repeat it, or repeat it with the same Idempotency-Key")
@@ -132,7 +128,6 @@ func ofAnswer(err error) *Problem {
 	return New(http.StatusServiceUnavailable, code, detail).With(remedy)
 }
 
-// ofServer converts errors of Temporal.
 func ofServer(err error) *Problem {
 	switch {
 	case is[*serviceerror.ResourceExhausted](err):

@@ -18,17 +18,17 @@ const ContentType = "application/problem+json"
 type Problem struct {
 	Title     string  `json:"title" doc:"The status in words"`
 	Status    int     `json:"status" doc:"The HTTP status code"`
-	Code      string  `json:"code" doc:"What to branch on; docs/api.md lists the codes"`
-	Detail    string  `json:"detail" doc:"What happened"`
-	Remedy    string  `json:"remedy,omitempty" doc:"What to do about it"`
+	Code      string  `json:"code" doc:"Code for programs; docs/api.md lists the codes"`
+	Detail    string  `json:"detail" doc:"Description of the failure"`
+	Remedy    string  `json:"remedy,omitempty" doc:"Remedy"`
 	Retryable bool    `json:"retryable" doc:"The same request may succeed later"`
-	Errors    []Fault `json:"errors,omitempty" doc:"Every fault of what was sent"`
+	Errors    []Fault `json:"errors,omitempty" doc:"Every fault of the request"`
 	// Unreachable means that no request can succeed now.
 	Unreachable bool `json:"unreachable,omitempty" doc:"The Temporal server, the control plane or the worker registry does not answer any request"`
 	// Holder is the process that has the id of a worker that could not register.
 	Holder *contract.RegisteredOther `json:"holder,omitempty" doc:"The process that has the worker's id"`
 	// Delivered means that the run has received the outcome of a lost lease.
-	Delivered bool `json:"delivered,omitempty" doc:"The lease is lost, and the run was told the outcome: it counts if the job was not done"`
+	Delivered bool `json:"delivered,omitempty" doc:"The lease is lost, and the run has received the outcome: it counts if the job was not done"`
 	// RetryAfter is the delay before a repetition; 0 if unknown.
 	RetryAfter time.Duration `json:"-"`
 }

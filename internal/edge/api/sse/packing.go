@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// flaters are shared by all streams: each has 600 kB, and a stream needs one only for the length of an event. They are
-// fast ones: each viewer of a topic pays for itself.
+// Each flater has 600 kB, and a stream needs one only for the length of an event.
 var flaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // shared by all streams
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
@@ -18,10 +17,8 @@ var flaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // shared by
 	return w
 }}
 
-// keptBuffer bounds the buffer that a stream keeps between events.
 const keptBuffer = 64 << 10
 
-// packing makes a gzip stream of events that are compressed one by one.
 type packing struct {
 	buffer bytes.Buffer
 	begun  bool
@@ -29,7 +26,7 @@ type packing struct {
 	size   uint32
 }
 
-// packed returns the compressed parts. They are valid until the next call.
+// The parts are valid until the next call.
 func (p *packing) packed(parts [][]byte) [][]byte {
 	if p.buffer.Cap() > keptBuffer {
 		p.buffer = bytes.Buffer{}
@@ -51,7 +48,6 @@ func (p *packing) packed(parts [][]byte) [][]byte {
 	return [][]byte{p.buffer.Bytes()}
 }
 
-// end returns the last bytes of the stream.
 func (p *packing) end() []byte {
 	last := []byte{1, 0, 0, 0xff, 0xff} // An empty stored block, the last one.
 	last = binary.LittleEndian.AppendUint32(last, p.sum)

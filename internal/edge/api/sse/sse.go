@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// writeWithin bounds how long a client may leave an event unread.
 const writeWithin = 30 * time.Second
 
 // Writer writes to one client. Clients share the body of an event.
 type Writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	// pack compresses the stream, if set.
-	pack *packing
+	pack    *packing
 }
 
 // New begins a stream.

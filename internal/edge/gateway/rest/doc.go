@@ -1,4 +1,3 @@
-// Package rest serves the gateway for remote workers over HTTP; docs/remote-workers.md describes it. In
-// addition to the protocol of workers it has the paths that foreign worker managers use below /workers:
-// see [Workers].
+// Package rest serves the gateway for remote workers over HTTP (docs/remote-workers.md), and paths of foreign worker
+// managers below /workers: see [Workers].
 package rest

@@ -60,7 +60,6 @@ type endInput struct {
 	Body gateway.Failure
 }
 
-// ended returns the operation that reports one kind of end.
 func (s *service) ended(end func(gateway.Lease, context.Context, gateway.Failure) error) func(context.Context, *endInput) (done, error) {
 	return func(ctx context.Context, in *endInput) (done, error) {
 		l, err := s.lease(in.OfLease)

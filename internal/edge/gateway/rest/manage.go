@@ -47,7 +47,6 @@ type WorkerJobs struct {
 	Jobs []contract.WorkerJob `json:"jobs"`
 }
 
-// statusPolled is the name used elsewhere for a job that a worker has taken.
 const statusPolled = "polled"
 
 func workerJobs(ctx context.Context, call *api.Call, in *jobsInput) (WorkerJobs, error) {
@@ -81,8 +80,7 @@ func Management(a *api.API) {
 	api.Add(a, api.Operation{ID: "clean-up-offline-workers", Method: http.MethodPost, Path: "/workers/cleanup-offline", Tag: tag, Summary: "Remove all OFFLINE workers", May: operate}, cleanUpOffline)
 }
 
-// Workers serves the paths of other worker managers below /workers with the operations of the same name
-// below prefix.
+// Workers serves the paths of other worker managers with the operations below prefix.
 func Workers(prefix string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/workers" && !strings.HasPrefix(r.URL.Path, "/workers/") {

@@ -39,8 +39,7 @@ func Problem(err error) *problem.Problem {
 	return p
 }
 
-// problemOf converts errors of the gateway and of polls that end because the gateway stops. The API
-// converts the rest.
+// The API converts all other errors.
 func problemOf(err error) error {
 	if p := Problem(err); p != nil {
 		return p

@@ -32,7 +32,6 @@ type OfWorker struct {
 	ID string `path:"id" maxLength:"63" doc:"The worker"`
 }
 
-// worker returns the worker of the request's token, which must be the worker in the path.
 func (s *service) worker(in OfWorker) (gateway.Worker, error) {
 	w, err := s.gateway.Worker(in.token())
 	if err == nil && w.ID() != in.ID {
@@ -141,7 +140,6 @@ func (s *service) pollDetection(ctx context.Context, in *pollDetectionInput) (po
 	return polledDetection{detection}, err
 }
 
-// processes adds the operations of a worker process.
 func (s *service) processes(a *api.API) {
 	const one = "/workers/{id}"
 	api.Add(a, working("register-worker", "/workers/register", "Register a worker process"), s.register)

@@ -15,14 +15,11 @@ type Ending struct {
 	Failure contract.FailureKind `json:"f,omitempty"`
 	Message string               `json:"m,omitempty"`
 	Warning string               `json:"wn,omitempty"`
-	// Unreported means that the server ended the attempt, and its worker may still report the
-	// real end.
+	// Unreported: the server ended the attempt, and its worker may still report the real end.
 	Unreported bool `json:"u,omitempty"`
-	// Silent means that the attempt did not beat for its heartbeat timeout, and its handler had
-	// not stalled: its worker may still run it.
+	// Silent: no heartbeat for its timeout, without a stall. The worker may still run the attempt.
 	Silent bool `json:"s,omitempty"`
-	// Gone means that the worker reported the loss of the process that ran the attempt. No
-	// outcome will come.
+	// Gone: the worker reported the loss of the attempt's process. No outcome will come.
 	Gone bool `json:"g,omitempty"`
 	// Delay is the time until the next attempt of a deferred item.
 	Delay time.Duration `json:"dl,omitempty"`
@@ -48,8 +45,7 @@ func (e Ending) Reported() bool {
 type LoadReport struct {
 	// At is the time of the report by the worker's clock; zero without a report.
 	At time.Time `json:"at,omitzero"`
-	// Others is the number of slots that other runs use; OfHandler is the part of the report's
-	// handler.
+	// Slots that other runs use, in total and of the report's handler.
 	Others    int `json:"others,omitempty"`
 	OfHandler int `json:"of_handler,omitempty"`
 }
@@ -96,8 +92,7 @@ type Item struct {
 	OnWorkerLoss jobtype.OnWorkerLoss `json:"wl,omitempty"`
 	// Attempt counts the attempts before the offer.
 	Attempt int `json:"a,omitempty"`
-	// Checkpoint is the start of the next attempt; Done is its progress in percent, 0 if
-	// unknown.
+	// Start of the next attempt, and its progress in percent, 0 if unknown.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
 	Done       float64         `json:"dn,omitempty"`
 }
@@ -109,7 +104,6 @@ type Want struct {
 	Labels map[string]string `json:"l,omitempty"`
 	// Nowhere means that the item takes no worker's slot, as a child workflow.
 	Nowhere bool `json:"x,omitempty"`
-	// Idle means that its attempt is only a wait that the source ends. It survives
-	// continue-as-new. Only together with Nowhere.
+	// Idle: only a wait that the source ends, which survives continue-as-new. Only with Nowhere.
 	Idle bool `json:"i,omitempty"`
 }

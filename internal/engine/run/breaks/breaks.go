@@ -9,8 +9,7 @@ type Report struct {
 	Seq     int `json:"s"`
 	// Wants: it requests its lane. Otherwise it waits for approvals alone.
 	Wants bool `json:"w,omitempty"`
-	// Granted: its request was answered. The report stays, so that an older one that comes late does
-	// nothing.
+	// Granted: its request was answered. The report stays, so that a late older one does nothing.
 	Granted bool `json:"g,omitempty"`
 }
 
@@ -24,7 +23,6 @@ const (
 	Request
 )
 
-// retryPause is how long after a refusal the lane is requested again.
 const retryPause = time.Minute
 
 // Break is the state of the lane of a group. The zero value has the lane.
@@ -44,8 +42,7 @@ type Break struct {
 // Note takes a report, unless a newer one is known.
 func (b *Break) Note(r Report) { b.Reports = b.Reports.With(r) }
 
-// Next decides about the lane of a group with that many open jobs. attempt is the running attempt
-// of a job, 0 if none runs.
+// Next decides about the lane. attempt is the running attempt of a job, 0 if none runs.
 func (b *Break) Next(open int, attempt func(job int) int, now time.Time) Action {
 	b.Reports.Keep(attempt)
 	waiting := 0

@@ -20,8 +20,7 @@ func (l Reports) With(r Report) Reports {
 	return l
 }
 
-// Keep drops the reports of attempts that do not run. attempt is the running attempt of a job, 0 if
-// none runs.
+// Keep drops the reports of attempts that do not run.
 func (l Reports) Keep(attempt func(job int) int) {
 	//workflowcheck:ignore the deletions do not depend on the order
 	maps.DeleteFunc(l, func(job int, r Report) bool { return attempt(job) != r.Attempt })

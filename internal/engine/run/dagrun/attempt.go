@@ -12,8 +12,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// pass gives one of the engine's decisions the graph's part, or carries it out
-// itself.
 func (g *Graph) pass(d *run.Decision, now time.Time) {
 	t := g.live[dag.Index(d.Item)] //nolint:gosec // items are tasks
 	switch d.Kind {                //nolint:exhaustive // the others are about a task
@@ -45,7 +43,6 @@ func (g *Graph) pass(d *run.Decision, now time.Time) {
 	g.do(*d)
 }
 
-// start begins a task in the way of its kind.
 func (g *Graph) start(t *task, d *run.Decision, now time.Time) {
 	t.beganAt = now
 	switch kind := t.definition.Kind; {
@@ -68,7 +65,6 @@ func (g *Graph) start(t *task, d *run.Decision, now time.Time) {
 	}
 }
 
-// job returns the content of an attempt on a worker.
 func (g *tasks) job(t *task) Job {
 	job := Job{Handler: CommandHandler, Params: encodeParams(t.rendered.Params), Policy: g.engine.Work(g.shapeOf(t.definition).work).Policy}
 	switch t.definition.Kind {
@@ -86,8 +82,7 @@ func (g *tasks) job(t *task) Job {
 	return job
 }
 
-// idle begins a wait that the graph ends itself; without a limit only a person
-// does.
+// idle begins a wait that the graph ends itself; without a limit only a person does.
 func (g *waits) idle(t *task, what phase, limit time.Duration, now time.Time) {
 	t.phase = what
 	if limit > 0 || what == phaseSleeping {
@@ -103,7 +98,6 @@ func (g *tasks) endIdle(t *task, end run.Ending, now time.Time) {
 	}
 }
 
-// take applies a report of the engine about a task.
 func (g *Graph) take(r *run.Report, now time.Time) {
 	t := g.live[dag.Index(r.Item)] //nolint:gosec // items are tasks
 	if t == nil {
@@ -130,8 +124,7 @@ func (g *Graph) take(r *run.Report, now time.Time) {
 	}
 }
 
-// lostWorker fails the whole run, because one of its tasks lost its worker under
-// recovery: fail. Only tasks with the rule always still run.
+// Under recovery: fail only tasks with the rule always still run.
 func (g *Graph) lostWorker(t *task, r *run.Report, now time.Time) {
 	if g.run.Ending() {
 		return
@@ -156,7 +149,7 @@ func (g *Graph) settle(t *task, r *run.Report, now time.Time) {
 	}
 }
 
-// whyCanceled returns the reason of a cancellation. It is empty for a request of this graph whose handler has ended.
+// The reason is empty for a request of this graph whose handler has ended.
 func (g *Graph) whyCanceled(t *task, r *run.Report) string {
 	switch {
 	case !g.run.Canceling(t.i):
@@ -167,7 +160,6 @@ func (g *Graph) whyCanceled(t *task, r *run.Report) string {
 	return ""
 }
 
-// close forgets a task that has ended, except its entry in the book.
 func (g *Graph) close(t *task, to dag.State, attempts int, message string) {
 	g.noteTimes(t)
 	t.phase, t.placed, t.asking, t.admitted = phaseNone, false, false, false
@@ -179,7 +171,6 @@ func (g *Graph) close(t *task, to dag.State, attempts int, message string) {
 	delete(g.live, t.i)
 }
 
-// fail ends a task badly.
 func (g *Graph) fail(t *task, attempts int, message string, now time.Time) {
 	g.close(t, dag.Failed, attempts, message)
 	g.must(dag.Event{Kind: dag.EventFailed, Task: t.i}, now)
@@ -190,7 +181,6 @@ func (g *Graph) canceled(t *task, attempts int, message string, now time.Time) {
 	g.must(dag.Event{Kind: dag.EventCanceled, Task: t.i}, now)
 }
 
-// cancel ends a task at once if it does not run. Otherwise it cancels its attempt.
 func (g *Graph) cancel(i dag.Index, now time.Time) {
 	t := g.live[i]
 	if t == nil {

@@ -7,18 +7,13 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// maxErrorBytes bounds the messages that a run keeps. The first ones are the
-// ones that explain; a run in which a hundred thousand tasks fail alike need not
-// carry the message a hundred thousand times.
+// maxErrorBytes bounds the kept messages: a run in which a hundred thousand tasks fail alike keeps the first ones.
 const maxErrorBytes = 128 << 10
 
-// book has the data of tasks besides their states. It holds only exceptions, so a large run without failures has an
-// empty book.
+// book holds only exceptions, so a large run without failures has an empty one.
 type book struct {
-	// attempts of tasks with another number than their state implies.
 	attempts map[dag.Index]int
-	// workers names the worker of a task by 1 + its place in names; nil until a
-	// task ran on one.
+	// Worker of a task by 1 + its place in names.
 	workers []uint16
 	names   []string
 	known   map[string]uint16
@@ -29,16 +24,13 @@ type book struct {
 	// taken has the tasks whose results were taken over, by who took them.
 	taken      map[dag.Index]string
 	takenBytes int
-	// rerun are tasks with a key that had succeeded and that an operator has executed
-	// again.
+	// Tasks with a key that had succeeded and that an operator has executed again.
 	rerun map[dag.Index]bool
-	// times are those of ended tasks.
 	times map[dag.Index]span
 	// created has the tasks that were added, in the order of their indexes.
 	created []creation
 }
 
-// implied is how many attempts a task in that state has had, usually.
 func implied(s dag.State) int {
 	if s == dag.Completed || s == dag.Failed {
 		return 1
@@ -46,7 +38,6 @@ func implied(s dag.State) int {
 	return 0
 }
 
-// setWorker notes which worker ran a task last; n is the number of tasks.
 func (b *book) setWorker(i dag.Index, worker string, n int) {
 	if worker == "" {
 		return
@@ -57,7 +48,6 @@ func (b *book) setWorker(i dag.Index, worker string, n int) {
 	b.workers[i] = b.number(worker)
 }
 
-// setAttempts notes how many attempts a task has had that ends in that state.
 func (b *book) setAttempts(i dag.Index, to dag.State, attempts int) {
 	if attempts == implied(to) {
 		delete(b.attempts, i)
@@ -69,8 +59,7 @@ func (b *book) setAttempts(i dag.Index, to dag.State, attempts int) {
 	b.attempts[i] = attempts
 }
 
-// number is that of a worker's name; 0, which stands for none, once there are more
-// than fit.
+// number is 0, which stands for none, once there are more names than fit.
 func (b *book) number(worker string) uint16 {
 	if n, ok := b.known[worker]; ok {
 		return n
@@ -94,7 +83,6 @@ func (b *book) worker(i dag.Index) string {
 	return b.names[b.workers[i]-1]
 }
 
-// fail keeps why a task failed, as long as there is room.
 func (b *book) fail(i dag.Index, message string) { b.note(i, message, maxErrorBytes) }
 
 func (b *book) note(i dag.Index, message string, most int) {
@@ -110,15 +98,13 @@ func (b *book) note(i dag.Index, message string, most int) {
 	b.bytes += len(message)
 }
 
-// clear forgets why a task failed, because it has succeeded since.
 func (b *book) clear(i dag.Index) {
 	b.bytes -= len(b.errors[i])
 	delete(b.errors, i)
 	delete(b.warned, i)
 }
 
-// reopen keeps the number of attempts of tasks that an operator brings back, or
-// skips: their state does not imply it any more.
+// reopen keeps the attempts of tasks that an operator brings back: their state no longer implies the number.
 func (b *book) reopen(moves []dag.Transition) {
 	for _, m := range moves {
 		if m.From.Terminal() {
@@ -129,7 +115,6 @@ func (b *book) reopen(moves []dag.Transition) {
 	}
 }
 
-// encodeWorkers writes the column of workers as runs of equal numbers.
 func (b *book) encodeWorkers() []byte {
 	var data []byte
 	for i := 0; i < len(b.workers); {

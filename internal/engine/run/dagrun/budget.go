@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxReportedError bounds the message of a reported failure, shown for a disabled task.
 const maxReportedError = 160
 
 // budgetOf returns the retry budget of a task over all runs of the DAG, or nil.
@@ -21,7 +20,6 @@ func (g *catalog) budgetOf(t *task) *contract.TaskBudget {
 	return &contract.TaskBudget{JobType: contract.TasksOf(g.program.Header.Name), DedupeKey: g.run.ID(t.i), Rule: *rule}
 }
 
-// noteEnding notes an attempt that counts against the budget of its task, or the task's success.
 func (g *Graph) noteEnding(t *task, failed bool, attempt int, message string, now time.Time) {
 	if budget := g.budgetOf(t); budget != nil {
 		g.endings = append(g.endings, contract.TaskEnding{
@@ -30,7 +28,7 @@ func (g *Graph) noteEnding(t *task, failed bool, attempt int, message string, no
 	}
 }
 
-// apply ends a task that waits. An attempt that runs continues.
+// An attempt that runs continues.
 func (v TaskStopped) apply(g *Graph, now time.Time) {
 	hold := v.Hold
 	if i, known := g.run.Lookup(hold.DedupeKey); known && hold.JobType == contract.TasksOf(g.program.Header.Name) && g.run.State(i) == dag.Running {

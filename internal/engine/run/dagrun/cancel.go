@@ -32,7 +32,6 @@ func (g *requests) CheckCancel(c source.CancelItem) (state string, refused *cont
 	return refusal.State, &refusal
 }
 
-// family lists the first tasks of an entry that fans out, and their number.
 func (g *requests) family(id string) (names []string, total int) {
 	views, total := g.Tasks(Filter{Task: id, Limit: 3})
 	for _, v := range views {

@@ -10,8 +10,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
-// itemWait returns the reason of ready tasks of a chain whose item has not begun, because as many items as may be
-// are in flight.
 func (g *waits) itemWait(use dag.ChainUse, i dag.Index) Wait {
 	var ids, states []string
 	for _, open := range g.run.OpenItems(use.Name, maxNamed) {
@@ -26,7 +24,6 @@ func (g *waits) itemWait(use dag.ChainUse, i dag.Index) Wait {
 	return Wait{Wait: run.Wait{Code: contract.CodeItemsInFlight, Object: strings.Join(ids, ", "), Since: since, Detail: detail}, Task: i}
 }
 
-// stoppedWait returns why the item of a canceled task never began; ok is false for other tasks.
 func (g *waits) stoppedWait(i dag.Index) (w Wait, ok bool) {
 	by := g.run.StoppedBy(i)
 	if by == dag.None {
@@ -46,7 +43,6 @@ func (g *waits) stoppedWait(i dag.Index) (w Wait, ok bool) {
 // itemsKey is the key of a chain among the times of fan-outs. No fan-out has a dot in its name.
 func itemsKey(name string) string { return name + ".items" }
 
-// noteItems remembers since when as many items of each chain as may be are in flight.
 func (g *waits) noteItems(now time.Time) {
 	for _, c := range g.run.Chains() {
 		g.noteSince(itemsKey(c.Name), c.Full(), now)

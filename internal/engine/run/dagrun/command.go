@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Commands of a graph, besides [run.Decision] and those of package source. Their items are tasks, by
-// [dag.Index].
+// Commands of a graph. Their items are tasks, by [dag.Index].
 
 // StartJob is a [run.Decision] of the kind Start: an attempt on a worker.
 type StartJob struct {
@@ -38,8 +37,7 @@ type Insist struct {
 // LookUp looks up a job type. The answer is [JobTypeKnown].
 type LookUp struct{ JobType string }
 
-// ReportLane reports to the group that only approvals are open; nothing begins from now on. With Wants it requests
-// the lane, because a task can begin: the answer is [LaneGranted]. Seq numbers both.
+// ReportLane reports to the group that only approvals are open. With Wants it requests the lane: the answer is [LaneGranted].
 type ReportLane struct {
 	Seq   int
 	Wants bool

@@ -14,14 +14,12 @@ import (
 // maxContinues bounds the checkpoints of all tasks that continue after others.
 const maxContinues = 512 << 10
 
-// continues are the checkpoints of tasks that continue after tasks they returned,
-// until they succeed or are skipped.
+// Checkpoints of tasks that continue after tasks they returned, until they succeed or are skipped.
 type continues struct {
 	of    map[dag.Index]json.RawMessage
 	bytes int
 }
 
-// check reports why a task cannot continue after the tasks that it returned.
 func (c *continues) check(run *dag.Run, i dag.Index, d *spec.Deferral) error {
 	size := len(d.Checkpoint)
 	switch before, again := c.of[i]; {
@@ -35,7 +33,6 @@ func (c *continues) check(run *dag.Run, i dag.Index, d *spec.Deferral) error {
 	return nil
 }
 
-// brings reports whether a growth has a task that the run does not have.
 func brings(run *dag.Run, g *dag.Growth) bool {
 	for k := range g.Tasks {
 		if _, known := run.Lookup(g.Tasks[k].ID); !known {
@@ -59,7 +56,6 @@ func (c *continues) drop(i dag.Index) {
 	delete(c.of, i)
 }
 
-// follow forgets the checkpoints of tasks that need none any more.
 func (c *continues) follow(moves []dag.Transition) {
 	if len(c.of) == 0 {
 		return

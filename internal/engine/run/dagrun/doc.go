@@ -1,17 +1,9 @@
 // Package dagrun is a source of items: the tasks of one run of a compiled DAG.
 //
-// [dag.Run] decides which task is ready, blocked or finished; the engine of package run decides how a
-// task runs, as for every other item. A [Graph] joins them. It renders the tasks that start, offers them to
-// the engine, and reports their ends to dag.Run. It decides itself about sleeps, approvals, kept results,
-// returned tasks, the deadline and the pause of the run, and the requests of operators.
+// [dag.Run] decides which task is ready, blocked or finished; the engine of package run decides how a task runs. A
+// [Graph] joins them. It decides itself about sleeps, approvals, kept results, returned tasks, the deadline and the
+// pause of the run, and the requests of operators. It is pure.
 //
-// Like the engine it is pure: time enters with every call, and the results are a list of
-// [source.Command] values.
-//
-// Invariants, besides those of the engine:
-//
-//   - Every task that dag.Run started ends in exactly one report to it.
-//   - An attempt from before an operator brought its task back, or before the run began, has no effect.
 //   - A task runs with the values that its templates gave when it began.
 //   - A task has no place under the run's concurrency until it has its resources. A task with
 //     resources waits for a place only behind tasks that end by themselves. If sub-DAGs and tasks that wait

@@ -16,8 +16,7 @@ type Event interface{ apply(g *Graph, now time.Time) }
 // Started begins the run. It is the first event.
 type Started struct{}
 
-// JobTypeKnown answers [LookUp]. Problem is the reason for a missing job type: its tasks fail, and later tasks look
-// it up again.
+// JobTypeKnown answers [LookUp]. With a Problem its tasks fail, and later tasks look it up again.
 type JobTypeKnown struct {
 	Name    string
 	Found   JobType
@@ -30,8 +29,7 @@ type TaskStopped struct{ Hold contract.AdmissionHold }
 // LaneGranted means that the group has its lane again. An answer to an older request has no effect.
 type LaneGranted struct{ Seq int }
 
-// Next takes one event and returns its commands, in order. The items of the engine's events are tasks, by
-// [dag.Index]. The slice is valid until the next call.
+// Next takes one event and returns its commands. Items are tasks, by [dag.Index]. The slice is valid until the next call.
 func (g *Graph) Next(now time.Time, event source.Event) []source.Command {
 	g.out = g.out[:0]
 	switch e := event.(type) {

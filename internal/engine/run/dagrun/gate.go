@@ -13,16 +13,13 @@ import (
 
 // gate counts the places and tasks that could deadlock a run with resources or sub-DAGs.
 type gate struct {
-	// stuck counts the places of sub-DAGs, and of tasks that wait for resources they had released: they do not end by
-	// themselves.
+	// Places that do not end by themselves: of sub-DAGs, and of tasks that wait for resources they had released.
 	stuck int
 	// admitted counts the tasks that have their resources and wait for a place.
 	admitted int
-	// yielded are the tasks that wait until a place is not stuck.
-	yielded []*task
+	yielded  []*task
 }
 
-// count keeps stuck in step with a task.
 func (a *gate) count(t *task) {
 	stuck := t.placed && (t.asking || t.definition != nil && t.definition.Kind == spec.KindDAG)
 	switch {
@@ -34,7 +31,6 @@ func (a *gate) count(t *task) {
 	t.stuck = stuck
 }
 
-// admit gives a task its place that has its resources, or has it wait for one.
 func (g *Graph) admit(t *task, now time.Time) {
 	t.asking = false
 	g.gate.count(t)
@@ -52,7 +48,6 @@ func (g *Graph) admit(t *task, now time.Time) {
 	g.must(dag.Event{Kind: dag.EventAdmit, Task: t.i}, now)
 }
 
-// proceed is dag.Run's decision that a task has its place.
 func (g *Graph) proceed(i dag.Index, now time.Time) {
 	t := g.live[i]
 	if t == nil {
@@ -73,7 +68,6 @@ func (g *Graph) unadmit(t *task) bool {
 	return true
 }
 
-// released follows the engine where it gives a task's resources back.
 func (g *Graph) released(t *task, now time.Time) {
 	t.asking = false
 	g.gate.count(t)
@@ -82,15 +76,13 @@ func (g *Graph) released(t *task, now time.Time) {
 	}
 }
 
-// blocked reports whether all places are stuck. They may wait for the very
-// resources that a task of this run would hold while it waits for such a place, and
-// neither would ever continue; every other task that has a place ends by itself.
+// blocked reports whether all places are stuck. They may wait for the very resources that a task would hold while it
+// waits for such a place. Every other task with a place ends by itself.
 func (g *Graph) blocked() bool {
 	limit := g.run.Options().Concurrency
 	return limit > 0 && g.gate.stuck >= limit && g.gate.stuck == g.run.InFlight()
 }
 
-// room is how many more tasks may have their resources before their place.
 func (g *Graph) room() int {
 	if limit := g.run.Options().Concurrency; limit > 0 {
 		return limit - g.gate.admitted
@@ -98,8 +90,7 @@ func (g *Graph) room() int {
 	return 1
 }
 
-// deferred takes the place of a task that waits for its time. A task that cleans up gets one attempt,
-// and does not keep an ending run open.
+// A deferred task that cleans up gets one attempt, and does not keep an ending run open.
 func (g *Graph) deferred(t *task, r *run.Report, now time.Time) {
 	switch {
 	case g.run.Ending():
@@ -111,7 +102,6 @@ func (g *Graph) deferred(t *task, r *run.Report, now time.Time) {
 	}
 }
 
-// due requests the place of a task whose deferral is over. The task requests its resources after that.
 func (g *Graph) due(t *task, now time.Time) {
 	if t.placed {
 		g.engine.Proceed(now, int(t.i))
@@ -125,8 +115,7 @@ func (g *Graph) yield(t *task) {
 	g.gate.yielded = append(g.gate.yielded, t)
 }
 
-// makeWay has tasks that wait for a place release their resources while all places
-// are stuck, and offers them again when one is not.
+// makeWay makes tasks that wait for a place release their resources while all places are stuck.
 func (g *Graph) makeWay(now time.Time) {
 	switch blocked := g.blocked(); {
 	case blocked && g.gate.admitted > 0:
@@ -141,8 +130,7 @@ func (g *Graph) makeWay(now time.Time) {
 	}
 }
 
-// offerYielded offers as many of the tasks that gave way as there is room for. Those that
-// were canceled meanwhile are dropped.
+// offerYielded drops tasks that were canceled meanwhile.
 func (g *Graph) offerYielded(now time.Time) {
 	room := g.room()
 	if g.run.Options().Concurrency <= 0 {
@@ -158,7 +146,6 @@ func (g *Graph) offerYielded(now time.Time) {
 	}
 }
 
-// begun lists the tasks that have begun, in the order in which they did.
 func (g *tasks) begun() []*task {
 	list := make([]*task, 0, len(g.live))
 	//workflowcheck:ignore sorted right below
@@ -169,7 +156,6 @@ func (g *tasks) begun() []*task {
 	return list
 }
 
-// grace is the heartbeat timeout of a task's attempts, or that of a job type.
 func (g *catalog) grace(t *task) time.Duration {
 	grace := max(jobtype.Policy{}.WithDefaults().HeartbeatTimeout, t.definition.HeartbeatTimeout)
 	if known, ok := g.cfg.JobTypes[t.definition.JobType]; ok {

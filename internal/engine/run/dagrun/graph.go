@@ -29,8 +29,7 @@ const CommandHandler = contract.CommandHandler
 type Config struct {
 	// JobTypes are those that were looked up already.
 	JobTypes map[string]JobType
-	// RollEvents is the length of history from which on the run continues as new
-	// when it can; 0: the engine's default.
+	// Length of history from which the run continues as new; 0: the engine's default.
 	RollEvents int
 	// Deadline bounds the run besides the spec's own; 0: none.
 	Deadline time.Duration
@@ -45,20 +44,16 @@ type Config struct {
 	Lane string
 }
 
-// Graph is one run of a DAG. Make it with [New] or [Restore]; it is not safe for
-// concurrent use. Its parts are in parts.go.
+// Graph is one run of a DAG. Its parts are in parts.go. It is not safe for concurrent use.
 type Graph struct {
 	requests
 	gate gate
 
-	// lookups has the tasks that wait for a job type to be looked up.
 	lookups map[string][]*task
-	// endings are those of tasks with a retry budget in this step.
 	endings []contract.TaskEnding
-	// end is the end of the run in this step. It is the last command: nothing is carried out after it.
-	end *End
-	buf []dag.Decision
-	out []source.Command
+	end     *End
+	buf     []dag.Decision
+	out     []source.Command
 }
 
 // New prepares a run that begins at now; nothing happens before [Started].
@@ -71,7 +66,6 @@ func New(r *dag.Run, cfg Config, now time.Time) (*Graph, error) {
 	return g, nil
 }
 
-// init begins the run.
 func (g *Graph) init(now time.Time) {
 	g.engine = run.New(g.engineConfig(), now)
 	g.startedAt = now
@@ -79,7 +73,6 @@ func (g *Graph) init(now time.Time) {
 	g.describe()
 }
 
-// describe gives the templates of tasks the times of the run.
 func (g *catalog) describe() {
 	g.program.About = g.About()
 }
@@ -127,8 +120,7 @@ const (
 func (g *catalog) engineConfig() run.Config {
 	work := map[string]run.Work{
 		workNone: {Policy: jobtype.Policy{Recovery: g.Recovery()}},
-		// A command reports nothing unless it prints ::progress; only its end and its
-		// timeout show that it lives.
+		// A command without ::progress shows that it lives only by its end and its timeout.
 		workCommand: {Handler: CommandHandler, Policy: jobtype.Policy{
 			Liveness: jobtype.LivenessProcess, ExecutionTimeout: spec.DefaultTimeout, Recovery: g.Recovery(),
 		}.WithDefaults()},
@@ -151,7 +143,7 @@ func (g *catalog) Recovery() jobtype.Recovery {
 // LostWorker reports whether the run ends because a task lost its worker.
 func (g *views) LostWorker() bool { return g.lost }
 
-// workOf is the work of tasks of a job type. Its recovery is for its own groups.
+// The recovery of a job type is for its own groups.
 func (g *catalog) workOf(name string, found JobType) run.Work {
 	found.Policy.Recovery = g.Recovery()
 	return run.Work{Handler: found.Handler, JobType: name, Policy: found.Policy.WithDefaults(), Bytes: found.Bytes}
@@ -168,8 +160,6 @@ func (g *waits) setDeadline() {
 	}
 }
 
-// advance offers the tasks that dag.Run has started, and passes on the engine's decisions and reports, until no more
-// follow.
 func (g *Graph) advance(now time.Time) []source.Command {
 	g.now = now
 	g.fireTimers(now)
@@ -207,8 +197,8 @@ func (g *Graph) advance(now time.Time) []source.Command {
 
 func (g *Graph) do(c source.Command) { g.out = append(g.out, c) }
 
-// must is feed for events that cannot be refused. A refusal is a defect: it fails
-// the workflow task, and the run waits for a corrected program.
+// must is feed for events that cannot be refused. A refusal is a defect: the workflow task fails, and the run waits
+// for a corrected program.
 func (g *Graph) must(ev dag.Event, now time.Time) {
 	if err := g.feed(ev, now); err != nil {
 		panic(fmt.Sprintf("graph: %v", err))

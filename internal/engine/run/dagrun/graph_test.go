@@ -89,7 +89,7 @@ func TestLostTaskIsRecalledThenReplacedThenGivenUp(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "failed", p.state("a"))
-	assert.Equal(t, "silence (lost 4 times, worker_loss_limit is 3)", p.view("a").Error)
+	assert.Equal(t, "LOSES_WORKERS: lost with w, w, w, w within 3 days (worker_loss_limit is 3): silence", p.view("a").Error)
 }
 
 func TestDeliveredOutcomeOfALostAttemptCounts(t *testing.T) {
@@ -171,7 +171,7 @@ func TestApprovals(t *testing.T) {
 	p.do(decisions)
 	assert.Equal(t, "rejected by ada: no", p.view("b").Error)
 	p.pass(time.Hour)
-	assert.Equal(t, "nobody approved it within 1 h", p.view("a").Error)
+	assert.Equal(t, "not approved within 1 h", p.view("a").Error)
 }
 
 func TestResultsAreKeptWhileWanted(t *testing.T) {

@@ -13,10 +13,9 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
-// keyObject is the object that a task with the key holds alone. Its release carries the result to the next holder.
+// The release of a key carries the result to the next holder.
 func keyObject(key string) string { return "key:" + key }
 
-// needs are the resources of a task that has begun.
 func (g *catalog) needs(t *task) run.Needs {
 	needs := run.Needs{Pools: t.definition.Resources, Budget: g.budgetOf(t)}
 	if t.rendered != nil {
@@ -28,7 +27,6 @@ func (g *catalog) needs(t *task) run.Needs {
 	return needs
 }
 
-// digest returns a hash of the task's work and place. It includes the handler and settings of a job type.
 func (g *catalog) digest(t *task) string {
 	jobType := g.cfg.JobTypes[t.definition.JobType]
 	encoded, err := json.Marshal(struct {
@@ -45,8 +43,7 @@ func (g *catalog) digest(t *task) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// takeOver ends a task with the result of another task with its key, if both have the same digest and the result is new
-// enough. It releases the key at once.
+// takeOver ends a task with the result of another task with its key and digest, if new enough.
 func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool {
 	if known == nil || t.rendered == nil || t.rendered.Key == "" || known.Object != keyObject(t.rendered.Key) || known.Digest != g.digest(t) {
 		return false
@@ -65,8 +62,6 @@ func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool
 	return true
 }
 
-// noteRerun notes the tasks with a key among those that are to run again after a
-// success.
 func (g *records) noteRerun(moves []dag.Transition) {
 	for _, m := range moves {
 		definition, err := g.program.Definition(m.Task)
@@ -80,8 +75,7 @@ func (g *records) noteRerun(moves []dag.Transition) {
 	}
 }
 
-// hand adds the result of a task with a key to the release of the key. A result with added tasks is not kept, because
-// the tasks are part of the work.
+// hand adds the result of a task to the release of its key. A result with added tasks is not kept: they are part of the work.
 func (g *Graph) hand(t *task, result []byte, now time.Time) {
 	if t.rendered == nil || t.rendered.Key == "" || len(result) > contract.MaxKeyResult {
 		return
@@ -94,10 +88,8 @@ func (g *Graph) hand(t *task, result []byte, now time.Time) {
 	}
 }
 
-// maxTakenBytes bounds the names of the tasks whose results were taken over.
 const maxTakenBytes = 128 << 10
 
-// takeOver notes whose result a task has, as long as there is room.
 func (b *book) takeOver(i dag.Index, from string) {
 	b.execute(i)
 	if b.takenBytes+len(from) > maxTakenBytes {
@@ -110,7 +102,6 @@ func (b *book) takeOver(i dag.Index, from string) {
 	b.takenBytes += len(from)
 }
 
-// execute forgets it: the task has a result of its own.
 func (b *book) execute(i dag.Index) {
 	delete(b.rerun, i)
 	b.takenBytes -= len(b.taken[i])

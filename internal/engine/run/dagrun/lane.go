@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 )
 
-// laneState is whether the run may begin tasks in the lane of its group.
 type laneState string
 
 const (
@@ -19,7 +18,7 @@ const (
 	laneRequested laneState = "requested"
 )
 
-// lane is the part of a run in giving its lane back. A run without a lane has it always.
+// A run without a lane has it always.
 type lane struct {
 	State laneState `json:"state,omitempty"`
 	// Seq numbers the reports to the group. Since is the time of the last one.
@@ -29,11 +28,9 @@ type lane struct {
 	Subs breaks.Reports `json:"-"`
 }
 
-// mayBegin reports whether a task may begin.
 func (g *waits) mayBegin() bool { return g.lane.State == laneHeld }
 
-// shareLane gives the lane back if approvals are all that has begun, here and in sub-DAGs. It
-// requests the lane when something else is to begin, and grants the requests of sub-DAGs.
+// shareLane gives the lane back if only approvals have begun, here and in sub-DAGs, and requests it for anything else.
 func (g *Graph) shareLane(now time.Time) {
 	if g.cfg.Lane == "" || g.run.Finished() {
 		return
@@ -72,7 +69,6 @@ func (v LaneGranted) apply(g *Graph, now time.Time) {
 	}
 }
 
-// laneWait is the wait of a task that the run may not begin before it has its lane again.
 func (g *waits) laneWait() run.Wait {
 	return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.Since, Detail: explain.TextLaneAgain}
 }

@@ -2,8 +2,7 @@ package dagrun
 
 import "strings"
 
-// literal returns the keys of a program so that the handler, which fills in templates of its own, keeps
-// every text as the templates of the DAG made it.
+// literal protects rendered texts from the handler, which fills in templates of its own.
 func literal(values map[string]any) map[string]any {
 	if values == nil {
 		return nil

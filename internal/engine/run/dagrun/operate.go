@@ -41,7 +41,6 @@ const (
 	Add
 	SetConcurrency
 	Release
-	// Approve and Reject answer a task that waits for an approval.
 	Approve
 	Reject
 )
@@ -68,7 +67,6 @@ func (g *requests) Check(req Request) error {
 	return g.checkResults(trial, req.Kind)
 }
 
-// checkResults refuses to run a task again whose input is gone.
 func (g *requests) checkResults(trial *dag.Run, kind RequestKind) error {
 	if !g.refers && kind != Add {
 		return nil
@@ -145,7 +143,7 @@ func (g *requests) broughtBack() []string {
 	return ids
 }
 
-// translate makes events of a request. blame adds the faulty part of the request to a refusal.
+// blame adds the faulty part of the request to a refusal.
 func (g *requests) translate(req Request) (events []dag.Event, blame func(error) error, err error) {
 	if req.Kind == Add {
 		added, err := spec.ParseAdded(g.run, cmp.Or(req.File, explain.TextAddedFile), req.Data)
@@ -201,7 +199,6 @@ func (g *requests) find(id string) (dag.Index, error) {
 	return i, nil
 }
 
-// meant suggests names for one that is no task's.
 func (g *requests) meant(id string) string {
 	if names, total := g.family(id); total > 0 {
 		return explain.TextFansOut(total, names)
@@ -209,7 +206,6 @@ func (g *requests) meant(id string) string {
 	return explain.TextDidYouMean(g.Similar(id))
 }
 
-// awaiting finds the task of an approval.
 func (g *requests) awaiting(req Request) (*task, error) {
 	if len(req.Tasks) != 1 {
 		return nil, fmt.Errorf("name the one task to decide about")
@@ -246,22 +242,20 @@ func approvalResult(req Request) []byte {
 	return data
 }
 
-// pause keeps tasks from starting. Running, sleeping and waiting tasks continue, and so does the deadline.
+// Running, sleeping and waiting tasks continue, and so does the deadline.
 func (g *Graph) pause(v source.Paused, now time.Time) {
 	if g.feed(dag.Event{Kind: dag.EventPause}, now) == nil {
 		g.engine.Pause(now, v.By, v.Note)
 	}
 }
 
-// unpause follows dag.Run where that has ended a pause.
 func (g *Graph) unpause() {
 	if !g.run.Paused() {
 		g.engine.Resume()
 	}
 }
 
-// cancelRun cancels everything but tasks with the rule always; a second time
-// those too, also those of sub-DAGs.
+// cancelRun spares tasks with the rule always, except a second time.
 func (g *Graph) cancelRun(reason string, now time.Time) []source.Command {
 	g.engine.Progressed()
 	again := g.run.Ending()
@@ -278,7 +272,6 @@ func (g *Graph) cancelRun(reason string, now time.Time) []source.Command {
 	return g.out
 }
 
-// ending follows dag.Run into the end of the run: tasks that clean up are not retried.
 func (g *Graph) ending() {
 	g.unpause()
 	for _, t := range g.begun() {
@@ -286,7 +279,6 @@ func (g *Graph) ending() {
 	}
 }
 
-// insist ends every canceled sub-DAG that still runs tasks with the rule always.
 func (g *Graph) insist() {
 	for _, t := range g.begun() {
 		v, ok := g.engine.View(int(t.i))

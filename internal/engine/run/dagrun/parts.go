@@ -10,7 +10,6 @@ import (
 
 // The parts of a [Graph], each above the one that it embeds. A part owns its fields, and calls only the parts below.
 
-// catalog has the settings, the states and the definitions of the tasks.
 type catalog struct {
 	cfg       Config
 	run       *dag.Run
@@ -19,27 +18,22 @@ type catalog struct {
 	startedAt time.Time
 }
 
-// records has the history of tasks.
 type records struct {
 	results
 
-	book book
-	// continues has where tasks continue that waited for tasks they returned.
+	book      book
 	continues continues
 }
 
-// tasks has the tasks that have begun.
 type tasks struct {
 	records
 
 	engine *run.Engine
 	live   map[dag.Index]*task
 	seq    int64
-	// now is the time of the last step, for looking at the run.
-	now time.Time
+	now    time.Time
 }
 
-// waits has the waits of tasks and of the run.
 type waits struct {
 	tasks
 
@@ -50,14 +44,11 @@ type waits struct {
 	timers    timers
 	deadline  time.Time
 	heldUntil time.Time
-	// fullSince is when the run's concurrency was used up, gateSince when as many
-	// tasks waited for resources; zero while they do not.
+	// Since when the run's concurrency was used up, and as many tasks waited for resources.
 	fullSince, gateSince time.Time
-	// fanSince is when the concurrency of a fan-out was used up.
-	fanSince map[string]time.Time
+	fanSince             map[string]time.Time
 }
 
-// views describes the run, and has its end.
 type views struct {
 	waits
 
@@ -66,7 +57,6 @@ type views struct {
 	outcome dag.Outcome
 }
 
-// requests checks the requests of operators.
 type requests struct {
 	views
 

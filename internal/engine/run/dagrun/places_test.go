@@ -123,7 +123,7 @@ func TestResourcesAreGivenBackWhileSubDAGsHaveAllPlaces(t *testing.T) {
 	assert.Empty(t, p.held, "it gave it back")
 	w := p.wait("db")
 	assert.Equal(t, contract.CodeConcurrency, w.Code)
-	assert.Contains(t, w.Detail, "by what waits itself, perhaps for its resources")
+	assert.Contains(t, w.Detail, "by tasks that wait, perhaps for its resources")
 	p.g.Observe(p.now, 40_000, 0, 0)
 	p.ended("sub", run.Ending{})
 	require.True(t, p.g.ShouldContinueAsNew())

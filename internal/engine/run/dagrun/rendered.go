@@ -40,9 +40,8 @@ func (s *savedRendered) equal(o *savedRendered) bool {
 		bytes.Equal(s.Launch, o.Launch)
 }
 
-// changedSince returns the rendered templates of a begun task if they render differently by now, or fail. An operator may
-// have brought a dependency back, and a task that reacts to a failure begins before its other dependencies end.
-// Otherwise it is nil, so that a state stays small, and the templates are rendered again when needed.
+// changedSince returns the rendered templates of a begun task if they render differently by now: an operator may have
+// brought a dependency back. Otherwise it is nil, so that a state stays small.
 func (g *results) changedSince(t *task) *savedRendered {
 	if t.rendered == nil {
 		return nil
@@ -55,7 +54,6 @@ func (g *results) changedSince(t *task) *savedRendered {
 	return was
 }
 
-// restoreRendered is the inverse of changedSince.
 func (g *results) restoreRendered(t *task, saved *savedRendered) error {
 	if saved == nil {
 		rendered, err := g.program.Render(t.i, g.get)
@@ -66,7 +64,6 @@ func (g *results) restoreRendered(t *task, saved *savedRendered) error {
 	return errors.Join(passOn(saved.Params, &t.rendered.Params), passOn(saved.Launch, &t.rendered.Launch))
 }
 
-// passOn decodes values without a change of their numbers.
 func passOn(from json.RawMessage, into *map[string]any) error {
 	if len(from) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// Bounds of the results that tasks pass to others. Results travel with the state by continue-as-new.
+// Results travel with the state by continue-as-new.
 const (
 	// MaxResult bounds the result of one task that others refer to.
 	MaxResult = 2 << 10
@@ -15,22 +15,19 @@ const (
 	MaxResults = 1 << 20
 )
 
-// results are those that some task still refers to.
 type results struct {
 	catalog
 
 	of    map[dag.Index]*kept
 	bytes int
-	// refers: some task refers to a result. It saves looking where none does.
+	// refers saves looking where no task refers to a result.
 	refers bool
-	// known is how many tasks are counted in of.
-	known int
+	known  int
 }
 
 type kept struct {
 	data []byte
-	// wanted counts the tasks that refer to it and have neither succeeded nor
-	// been skipped: a failed one may be retried and then needs it again.
+	// Tasks that refer to the result: a failed one may be retried and then needs it again.
 	wanted int
 }
 
@@ -54,11 +51,8 @@ func (g *results) put(i dag.Index, k *kept) {
 	g.bytes += len(k.data)
 }
 
-// satisfied reports whether a task in this state does not need its dependencies'
-// results any more.
 func satisfied(s dag.State) bool { return s == dag.Completed || s == dag.Skipped }
 
-// wanted counts the tasks that need the result of task i.
 func (g *results) wanted(i dag.Index) (int, error) {
 	referrers, err := g.program.Referrers(i)
 	if err != nil {
@@ -73,8 +67,7 @@ func (g *results) wanted(i dag.Index) (int, error) {
 	return n, nil
 }
 
-// checkResult reports why the result of a task cannot be kept that it, or a task
-// that it adds, is referred to by; nil if it can, or need not be.
+// checkResult reports why a result that a task refers to cannot be kept.
 func (g *results) checkResult(i dag.Index, data []byte, growth *dag.Growth) error {
 	if !g.refers && growth == nil {
 		return nil
@@ -103,8 +96,7 @@ func (g *results) checkResult(i dag.Index, data []byte, growth *dag.Growth) erro
 	return fmt.Errorf("the results that are still referred to have %d bytes, the limit is %d: return less, or refer to fewer results at a time", g.bytes, MaxResults)
 }
 
-// keep stores the result of a task if another needs it. [Graph.checkResult] has
-// shown that there is room.
+// keep relies on [Graph.checkResult] for the room.
 func (g *results) keep(i dag.Index, data []byte) {
 	if !g.refers {
 		return
@@ -116,7 +108,6 @@ func (g *results) keep(i dag.Index, data []byte) {
 	}
 }
 
-// followResults counts, after every step of dag.Run, how many tasks need a result.
 func (g *results) followResults() {
 	for _, m := range g.run.Transitions() {
 		if int(m.Task) >= g.known || satisfied(m.From) == satisfied(m.To) {
@@ -126,7 +117,6 @@ func (g *results) followResults() {
 	}
 }
 
-// count has one more task need the results that it refers to, or one less.
 func (g *results) count(i dag.Index, more bool) {
 	needs, err := g.program.Referred(i)
 	if err != nil {
@@ -146,7 +136,6 @@ func (g *results) count(i dag.Index, more bool) {
 	}
 }
 
-// grown counts the results that tasks refer to which were added in this step.
 func (g *results) grown() {
 	first := dag.Index(g.known) //nolint:gosec // a number of tasks
 	g.known = g.run.Len()
@@ -161,7 +150,6 @@ func (g *results) grown() {
 	}
 }
 
-// recount counts the tasks that need each result, after some were redefined.
 func (g *results) recount() {
 	for _, i := range g.run.Redefined() {
 		if refers, err := anyReference(g.program, i, i+1); err == nil && refers {
@@ -181,8 +169,7 @@ func (g *results) recount() {
 	}
 }
 
-// gone lists the results that task i refers to and that were dropped, by id. The
-// ones of tasks that will be executed again are not missed.
+// gone lists the dropped results that task i refers to, by id. Tasks that will be executed again are not missed.
 func gone(run *dag.Run, program *spec.Program, i dag.Index, has func(dag.Index) bool) ([]dag.Index, error) {
 	needs, err := program.Referred(i)
 	if err != nil {
@@ -197,8 +184,6 @@ func gone(run *dag.Run, program *spec.Program, i dag.Index, has func(dag.Index) 
 	return missing, nil
 }
 
-// anyReference reports whether a task of the run, from first until end, refers to a
-// result.
 func anyReference(program *spec.Program, first, end dag.Index) (bool, error) {
 	var last *spec.Definition
 	for i := first; i < end; i++ {

@@ -22,12 +22,11 @@ type Plan struct {
 // Taken is a task that is taken over, and the run that executed it.
 type Taken struct{ Task, From string }
 
-// Prepare makes the state of a run that resumes from an earlier one. Succeeded and skipped tasks are imported with their
-// results, the others are executed. next is the earlier run's graph, or another one with req.AcceptDiff. prior is not
-// changed.
+// Prepare makes the state of a run that resumes from an earlier one. Succeeded and skipped tasks are imported with
+// their results, the others are executed. prior is not changed.
 //
-// Two kinds of imported task are executed again: one whose result a task refers to and the earlier run did not keep, and
-// one with the rule always after a task that is executed.
+// Two kinds of imported task are executed again: one whose needed result was not kept, and one with the rule always
+// after a task that is executed.
 func Prepare(prior *Graph, next *dag.Graph, req dag.ResumeRequest) ([]byte, Plan, error) {
 	header, err := spec.HeaderOf(next)
 	if err != nil {
@@ -67,7 +66,6 @@ func (g *views) plan(plan *dag.ResumePlan) Plan {
 	return p
 }
 
-// inherit takes over the records of imported tasks.
 func (g *records) inherit(prior *Graph, plan *dag.ResumePlan) {
 	for _, in := range plan.Imported {
 		if n, ok := prior.book.attempts[in.Prior]; ok {
@@ -86,7 +84,6 @@ func (g *records) inherit(prior *Graph, plan *dag.ResumePlan) {
 	}
 }
 
-// unsupplied lists the tasks that must be executed again for their results.
 func (g *results) unsupplied(plan *dag.ResumePlan) ([]string, error) {
 	var ids []string
 	seen := map[dag.Index]bool{}
@@ -105,8 +102,7 @@ func (g *results) unsupplied(plan *dag.ResumePlan) ([]string, error) {
 	return ids, nil
 }
 
-// unexpanded lists the imported tasks that name the items of a fan-out which is
-// executed and has no tasks: they were to come with their success.
+// unexpanded lists the imported tasks that name the items of an executed fan-out without tasks.
 func (g *catalog) unexpanded(plan *dag.ResumePlan) []string {
 	var ids []string
 	for _, i := range plan.Executed {
@@ -124,7 +120,6 @@ func (g *catalog) unexpanded(plan *dag.ResumePlan) []string {
 	return ids
 }
 
-// cleanUps lists the imported tasks with the rule always after a task that is executed.
 func (g *catalog) cleanUps(plan *dag.ResumePlan) []string {
 	var ids []string
 	seen := make([]bool, g.run.Len())

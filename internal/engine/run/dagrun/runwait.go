@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
-// RunWaits returns the waits of the run as a whole, at most limit reasons, and the number of the others. Tasks with the
-// same wait are one reason. Its cost grows with the begun tasks only.
+// RunWaits returns at most limit waits of the run as a whole, and the number of the others. Its cost grows with the
+// begun tasks only.
 func (g *waits) RunWaits(limit int) (waits []Wait, more int) {
 	if !g.run.Started() {
 		return []Wait{g.notBegun(dag.None)}, 0
@@ -62,7 +62,6 @@ func (g *waits) RunWaits(limit int) (waits []Wait, more int) {
 	return list[:min(len(list), limit)], max(0, len(list)-limit)
 }
 
-// waitsOfTasks returns the waits of the begun tasks, the oldest first, and the number of running tasks.
 func (g *waits) waitsOfTasks() (list []Wait, running int) {
 	type thing struct {
 		code          contract.Code
@@ -95,7 +94,6 @@ func (g *waits) waitsOfTasks() (list []Wait, running int) {
 	return list, running
 }
 
-// heldWait is the wait of a run that is parked after a failure.
 func (g *waits) heldWait() Wait {
 	var failed []string
 	for i := range dag.Index(g.run.Len()) {
@@ -114,8 +112,7 @@ func (g *waits) heldWait() Wait {
 	}}
 }
 
-// SubDAGs lists tasks whose attempt is a sub-DAG that runs, at most limit, and how
-// many attempts run otherwise.
+// SubDAGs lists at most limit tasks with a running sub-DAG, and counts the other running attempts.
 func (g *tasks) SubDAGs(limit int) (ids []string, others int) {
 	for _, t := range g.begun() {
 		item, ok := g.engine.View(int(t.i))
@@ -130,8 +127,7 @@ func (g *tasks) SubDAGs(limit int) (ids []string, others int) {
 	return ids, others
 }
 
-// Similar is the id of the task that was probably meant, or "". It compares at
-// most the first 10,000 tasks.
+// Similar is the id of the task that was probably meant, among the first 10,000.
 func (g *views) Similar(id string) string {
 	const most = 10_000
 	return suggest.Among(id, func(yield func(string) bool) {

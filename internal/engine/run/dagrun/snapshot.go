@@ -18,7 +18,6 @@ const magic = "RMG1"
 // ErrState is wrapped by errors about bytes that are no state of a run.
 var ErrState = errors.New("this is not the state of a DAG run")
 
-// saved is a state without dag.Run's own snapshot and the column of workers, which are binary.
 type saved struct {
 	StartedAt time.Time                     `json:"started_at,omitzero"`
 	HeldUntil time.Time                     `json:"held_until,omitzero"`
@@ -62,9 +61,8 @@ type savedTask struct {
 	Rendered  *savedRendered `json:"d,omitempty"`
 }
 
-// Snapshot encodes the state of the run without its graph. Attempts in flight mean
-// nothing to a later workflow run: continue as new only when there are none. A
-// reader of the state of a run that has not ended sees their tasks as running.
+// Snapshot encodes the state without the graph. Continue as new only when nothing is in flight. A reader of an open
+// run's state sees its tasks as running.
 func (g *views) Snapshot() ([]byte, error) {
 	rest, err := json.Marshal(g.save())
 	if err != nil {
@@ -106,8 +104,7 @@ func (g *views) save() saved {
 	return s
 }
 
-// Restore is the inverse of [Graph.Snapshot]. A state made by [Prepare] has not
-// begun: New's part is done here with now, and Start must follow.
+// Restore is the inverse of [Graph.Snapshot]. A state from [Prepare] has not begun: Start must follow.
 func Restore(compiled *dag.Graph, data []byte, cfg Config, now time.Time) (*Graph, error) {
 	g, s, err := read(compiled, data, cfg)
 	if err != nil {
@@ -231,7 +228,6 @@ func (g *records) restoreBook(s saved, workers []byte) error {
 	return g.book.decodeWorkers(workers, g.run.Len())
 }
 
-// restoreTask restores a task that had begun.
 func (g *Graph) restoreTask(s savedTask) error {
 	if s.Task < 0 || int(s.Task) >= g.run.Len() || s.Phase == phaseNone || s.Phase == phaseLookup || s.Phase > phaseApproval {
 		return fmt.Errorf("%w: it names task %d", ErrState, s.Task)

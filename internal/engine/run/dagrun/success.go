@@ -8,19 +8,14 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// gain has the tasks and the kept part of a result.
 type gain struct {
 	growth *dag.Growth
-	// gone are tasks of fan-outs whose items the result does not have any more.
-	gone []dag.Index
-	// splits: the result names tasks.
+	gone   []dag.Index
 	splits bool
-	// rest is the part of the result that is kept for references.
-	rest []byte
+	rest   []byte
 }
 
-// succeed ends a task well, unless its result is more than can be kept or
-// describes tasks that cannot be added: then it fails with that reason.
+// succeed fails the task if its result is too large, or describes tasks that cannot be added.
 func (g *Graph) succeed(t *task, attempts int, result []byte, warning string, now time.Time) {
 	if g.deferTask(t, attempts, result, now) {
 		return
@@ -44,8 +39,7 @@ func (g *Graph) succeed(t *task, attempts int, result []byte, warning string, no
 	g.skipGone(gain.gone, now)
 }
 
-// deferTask has a task wait for the tasks that its result names, if it wants to
-// continue after them; false if it does not. It fails if it cannot.
+// deferTask returns false if the task does not continue after others.
 func (g *Graph) deferTask(t *task, attempts int, result []byte, now time.Time) bool {
 	deferral, err := spec.Defer(g.run, t.i, result)
 	if err == nil && deferral == nil {
@@ -67,7 +61,7 @@ func (g *Graph) deferTask(t *task, attempts int, result []byte, now time.Time) b
 	return true
 }
 
-// gainOf reads a result. A run that is ending takes no more tasks.
+// A run that is ending takes no more tasks.
 func (g *Graph) gainOf(i dag.Index, result []byte) (gain, error) {
 	growth, rest, err := spec.Split(g.run, i, result)
 	if err != nil {
@@ -93,8 +87,7 @@ func (g *Graph) gainOf(i dag.Index, result []byte) (gain, error) {
 	return out, g.checkResult(i, out.rest, out.growth)
 }
 
-// skipGone skips the tasks of items that a new run of the task with the items has dropped. Running and succeeded tasks
-// stay.
+// skipGone skips the tasks of items that a new run has dropped. Running and succeeded tasks stay.
 func (g *Graph) skipGone(gone []dag.Index, now time.Time) {
 	for _, i := range gone {
 		if s := g.run.State(i); s != dag.Running && !satisfied(s) && !g.run.Finished() {
@@ -103,8 +96,7 @@ func (g *Graph) skipGone(gone []dag.Index, now time.Time) {
 	}
 }
 
-// standIn ends the stand-in of a fan-out: with the success of the task that names
-// the items the others have been added, or they will never be.
+// standIn ends the stand-in of a fan-out: its tasks have been added, or will never be.
 func (g *Graph) standIn(i dag.Index, definition *spec.Definition, now time.Time) {
 	for _, other := range g.run.Family(g.run.ID(i)) {
 		if g.run.Under(other) == i {

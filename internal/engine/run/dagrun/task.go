@@ -11,14 +11,11 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
-// phase is the phase of a task that dag.Run has started. The engine has the details of an offered task.
 type phase uint8
 
 const (
 	phaseNone phase = iota
-	// phaseOffered: the engine has it.
 	phaseOffered
-	// phaseLookup: its job type is being looked up.
 	phaseLookup
 	// phaseYielded: it waits for a place that is not held by a waiting task, and holds no resources meanwhile.
 	phaseYielded
@@ -27,27 +24,20 @@ const (
 	phaseApproval
 )
 
-// task is a task that dag.Run has started and that has not ended.
 type task struct {
 	i          dag.Index
 	definition *spec.Definition
 	rendered   *spec.Rendered // nil for a plain noop
 	phase      phase
-	// placed: it has its place under the run's concurrency, or needs none. admitted:
-	// it has its resources and waits for that place. asking: its resources.
+	// placed: it has its place, or needs none. admitted: it has its resources and waits for that place.
 	placed, admitted, asking bool
-	// stuck: it counts in [gate.stuck].
-	stuck bool
-	// insisted: a canceled sub-DAG was ended at once.
-	insisted bool
-	// startedAt is when it began; until is when its sleep or approval is over.
-	startedAt, until time.Time
-	// beganAt is the start of the last attempt.
-	beganAt time.Time
-	seq     int64
+	stuck                    bool
+	insisted                 bool
+	startedAt, until         time.Time
+	beganAt                  time.Time
+	seq                      int64
 }
 
-// shape has the data that all tasks of one definition share as items.
 type shape struct {
 	work  string
 	want  run.Want
@@ -81,7 +71,6 @@ func (g *catalog) shapeOf(d *spec.Definition) *shape {
 	return s
 }
 
-// wantsWorker reports whether a task of this definition runs on a worker.
 func wantsWorker(d *spec.Definition) bool {
 	switch d.Kind {
 	case spec.KindCommand, spec.KindJobType:
@@ -93,7 +82,6 @@ func wantsWorker(d *spec.Definition) bool {
 	return false
 }
 
-// beginTask begins a task that dag.Run has started.
 func (g *Graph) beginTask(i dag.Index, now time.Time) {
 	if g.run.State(i) != dag.Running || g.live[i] != nil {
 		return
@@ -128,8 +116,6 @@ func (g *Graph) beginTask(i dag.Index, now time.Time) {
 	g.enter(t, now)
 }
 
-// enter offers a task to the engine, unless something of the graph's own keeps it
-// from that.
 func (g *Graph) enter(t *task, now time.Time) {
 	switch {
 	case t.definition.Kind == spec.KindJobType && g.lookUp(t):
@@ -178,7 +164,6 @@ func (g *Graph) offer(t *task, now time.Time) {
 // maxObject bounds the name of an object.
 const maxObject = 512
 
-// objectFault returns the fault of the rendered objects of a task, or "".
 func objectFault(needs run.Needs) string {
 	for _, object := range slices.Concat(needs.Exclusive, needs.Shared) {
 		if object == "" || object == keyObject("") || len(object) > maxObject {
@@ -188,7 +173,6 @@ func objectFault(needs run.Needs) string {
 	return ""
 }
 
-// bytesOf estimates the size of a task in an attempt.
 func bytesOf(t *task) int {
 	size := len(encodeParams(t.rendered.Params)) + len(encodeParams(t.rendered.Launch))
 	for _, word := range t.rendered.Command {
@@ -209,7 +193,6 @@ func encodeParams(params map[string]any) json.RawMessage {
 	return encoded
 }
 
-// lookUp makes a task wait for its job type; false if it is known.
 func (g *Graph) lookUp(t *task) bool {
 	name := t.definition.JobType
 	if _, ok := g.cfg.JobTypes[name]; ok {

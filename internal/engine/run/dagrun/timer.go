@@ -19,16 +19,14 @@ const (
 	timerIdle               // a sleep is over, or an approval's time
 )
 
-// timer is a moment at which something must be looked at again. Whether it
-// still matters is decided when it fires.
+// Whether a timer still matters is decided when it fires.
 type timer struct {
 	at   time.Time
 	kind timerKind
 	task dag.Index
 }
 
-// compare orders timers completely, so that those of one moment fire in the
-// same order after Restore.
+// compare is complete, so that timers of one moment fire in the same order after Restore.
 func (t timer) compare(o timer) int {
 	return cmp.Or(t.at.Compare(o.at), cmp.Compare(t.kind, o.kind), cmp.Compare(t.task, o.task))
 }
@@ -56,8 +54,7 @@ func (h *timers) Pop() any {
 
 func (h *timers) push(t timer) { heap.Push(h, t) }
 
-// NextWake is when [run.Tick] must be applied at the latest even if nothing happens;
-// zero if nothing is waited for.
+// NextWake is when [run.Tick] must be applied at the latest; zero if nothing is pending.
 func (g *waits) NextWake() time.Time {
 	for len(g.timers) > 0 && !g.matters(g.timers[0]) {
 		heap.Pop(&g.timers)
@@ -69,8 +66,7 @@ func (g *waits) NextWake() time.Time {
 	return wake
 }
 
-// matters drops timers whose reason has gone, so that the run is not woken for
-// nothing.
+// matters keeps the run from waking in vain.
 func (g *waits) matters(t timer) bool {
 	if g.run.Finished() {
 		return false

@@ -9,34 +9,28 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// MaxTimed bounds the tasks of a run that keeps times: those of 100,000 tasks are 1 MB in
-// each state.
+// MaxTimed bounds a state: the times of 100,000 tasks would be 1 MB in each state.
 const MaxTimed = 20_000
 
-// span is an ended task's last attempt, in milliseconds since the start of the run.
-// Begin is [unbegun] or [moved] where there was none.
+// span is an ended task's last attempt, in milliseconds since the start of the run. Begin may be [unbegun] or [moved].
 type span struct{ begin, end int64 }
 
-// unbegun is the begin of a task that never began, moved that of one that was not under
-// way when its state changed.
+// unbegun: the task never began. moved: it was not under way when its state changed.
 const (
 	unbegun = -1
 	moved   = -2
 )
 
-// creation is when the tasks from one on were added, in milliseconds since the start of
-// the run.
+// creation is when the tasks from one on were added, in milliseconds since the start of the run.
 type creation struct {
 	From dag.Index `json:"f"`
 	At   int64     `json:"a"`
 }
 
-// noteCreation records that tasks were added.
 func (g *records) noteCreation(from dag.Index, now time.Time) {
 	g.book.created = append(g.book.created, creation{from, now.Sub(g.startedAt).Milliseconds()})
 }
 
-// createdAt is when a task became part of the run.
 func (g *records) createdAt(i dag.Index) time.Time {
 	later, _ := slices.BinarySearchFunc(g.book.created, i+1, func(c creation, i dag.Index) int { return cmp.Compare(c.From, i) })
 	if later == 0 {
@@ -45,7 +39,6 @@ func (g *records) createdAt(i dag.Index) time.Time {
 	return g.at(g.book.created[later-1].At)
 }
 
-// modifiedAt is when the state of a task changed last that is not under way.
 func (g *records) modifiedAt(i dag.Index) time.Time {
 	if s, ok := g.book.times[i]; ok {
 		return g.at(s.end)
@@ -60,7 +53,6 @@ func (g *records) at(ms int64) time.Time {
 	return g.startedAt.Add(time.Duration(ms) * time.Millisecond)
 }
 
-// noteMoves records the changes of tasks that are not under way.
 func (g *records) noteMoves(moves []dag.Transition, now time.Time) {
 	for _, m := range moves {
 		if m.To != dag.Running && (m.From != dag.Running || !m.To.Terminal()) {
@@ -73,7 +65,6 @@ func (g *records) noteMoves(moves []dag.Transition, now time.Time) {
 	}
 }
 
-// times returns the begin and end of an ended task; zero if unknown.
 func (g *records) times(i dag.Index) (begin, end time.Time) {
 	s, ok := g.book.times[i]
 	if !ok || s.begin == moved || !g.run.State(i).Terminal() {
@@ -85,7 +76,6 @@ func (g *records) times(i dag.Index) (begin, end time.Time) {
 	return begin, g.at(s.end)
 }
 
-// noteTimes records the last attempt of a task that ends now.
 func (g *tasks) noteTimes(t *task) {
 	begin := t.beganAt
 	if t.phase == phaseSleeping || t.phase == phaseApproval {
@@ -109,8 +99,7 @@ func (g *records) noteSpan(i dag.Index, s span) {
 	g.book.times[i] = s
 }
 
-// encodeTimes writes the times in the order of the tasks: the distance to the one before,
-// the begin and the duration.
+// encodeTimes writes the distance to the task before, the begin and the duration.
 func (b *book) encodeTimes(tasks int) []byte {
 	var data []byte
 	last := dag.Index(0)
@@ -125,7 +114,7 @@ func (b *book) encodeTimes(tasks int) []byte {
 	return data
 }
 
-// decodeTimes is the inverse of encodeTimes. Bytes that are no times are left out.
+// decodeTimes omits bytes that are no times.
 func (b *book) decodeTimes(data []byte, tasks int) {
 	i := uint64(0)
 	for len(data) > 0 {

@@ -28,8 +28,7 @@ type TaskView struct {
 	Attempts int
 	Worker   string
 	Error    string
-	// From is the run that produced the state, where that is another one. FromTask is set
-	// where the result of a task with the same key was taken over.
+	// From is the other run that produced the state, FromTask the task with the same key that produced the result.
 	From, FromTask string
 	// Redefined: its definition was replaced after the run had begun.
 	Redefined bool
@@ -39,8 +38,7 @@ type TaskView struct {
 	Timeout   jobtype.Duration // of one attempt
 	StartedAt time.Time
 	EndedAt   time.Time
-	// CreatedAt is when it became part of the run, ModifiedAt when its state changed last;
-	// zero: unknown.
+	// Times of joining the run and of the last state; zero: unknown.
 	CreatedAt, ModifiedAt time.Time
 	Result                json.RawMessage
 }
@@ -55,8 +53,7 @@ type Filter struct {
 	Offset, Limit int
 }
 
-// Tasks returns one page of the tasks that the filter chooses, in declaration
-// order, and how many it chooses in all.
+// Tasks returns one page of the tasks that match the filter, in declaration order, and their total number.
 func (g *views) Tasks(filter Filter) ([]TaskView, int) {
 	var views []TaskView
 	total := 0
@@ -78,7 +75,6 @@ func (g *views) Tasks(filter Filter) ([]TaskView, int) {
 	return views, total
 }
 
-// hasKey reports whether a task has this key: as it is written, or with its values while the task is under way.
 func (g *views) hasKey(i dag.Index, key string) bool {
 	if t := g.live[i]; t != nil && t.rendered != nil {
 		return t.rendered.Key == key
@@ -111,7 +107,6 @@ func (g *views) View(i dag.Index) TaskView {
 	return v
 }
 
-// viewBegun adds the engine's data of a begun task.
 func (g *views) viewBegun(t *task, v *TaskView) {
 	v.StartedAt, v.Until, v.Waiting = t.startedAt, t.until, g.waiting(t)
 	v.ModifiedAt = instant.Later(t.startedAt, t.beganAt)
@@ -139,7 +134,6 @@ func (g *records) attempts(i dag.Index) int {
 	return implied(g.run.State(i))
 }
 
-// waiting returns the wait of a begun task in a few words; "" if it runs.
 func (g *waits) waiting(t *task) string {
 	item, _ := g.engine.View(int(t.i))
 	switch {
@@ -223,7 +217,6 @@ func (g *views) Status(now time.Time) Status {
 	return s
 }
 
-// starved returns the wait of a run in which nothing runs for want of resources.
 func (g *waits) starved() string {
 	if g.engine.Busy() > 0 {
 		return ""

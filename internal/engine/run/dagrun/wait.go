@@ -16,18 +16,15 @@ import (
 type Wait struct {
 	run.Wait
 
-	// Task waits, or is the first of Tasks that wait for the same; dag.None for the
-	// run as a whole.
+	// First of the tasks that wait for the same; dag.None for the run as a whole.
 	Task  dag.Index
 	Tasks int
 }
 
-// maxNamed bounds how many tasks one wait names.
 const maxNamed = 10
 
-// Waits returns the waits of a task, the most fundamental first. Only a running or ended task has none. An
-// upstream_failed task names its dependencies, and a task whose item never began names the failed item. Its cost grows
-// with the task's dependencies only.
+// Waits returns the waits of a task, the most fundamental first. Only a running or ended task has none. Its cost
+// grows with the task's dependencies only.
 func (g *waits) Waits(i dag.Index) []Wait {
 	var list []Wait
 	switch state := g.run.State(i); {
@@ -58,15 +55,12 @@ func (g *waits) notBegun(i dag.Index) Wait {
 	return Wait{Wait: run.Wait{Code: contract.CodeStarting, Since: g.startedAt, Detail: explain.TextRunNotBegun}, Task: i}
 }
 
-// runs reports whether an attempt of the task runs.
 func (g *tasks) runs(t *task) bool {
 	item, ok := g.engine.View(int(t.i))
 	return ok && item.Phase == run.PhaseRunning && !item.Idle
 }
 
-// stoppedByPause reports whether the task would not continue even if nothing else
-// were in its way. A task that was started before the pause sleeps and is approved all
-// the same.
+// stoppedByPause: a task that was started before the pause sleeps and is approved all the same.
 func (g *tasks) stoppedByPause(i dag.Index) bool {
 	switch g.run.State(i) {
 	case dag.Pending, dag.Ready:
@@ -87,8 +81,6 @@ func (g *waits) pausedWait(i dag.Index) Wait {
 	return Wait{Wait: g.engine.Paused().Wait(), Task: i}
 }
 
-// upstream names the dependencies that a pending task waits for, or those that
-// made it upstream_failed.
 func (g *waits) upstream(i dag.Index) Wait {
 	failed := g.run.State(i) == dag.UpstreamFailed
 	var stuck, rest []dag.Index // A task that waits itself is more worth knowing than one that runs.
@@ -116,7 +108,6 @@ func (g *waits) upstream(i dag.Index) Wait {
 	}, Task: i}
 }
 
-// blames reports whether a dependency is why a task waits, or why it has failed.
 func (g *waits) blames(n dag.Index, failed bool) bool {
 	state := g.run.State(n)
 	if failed {
@@ -125,7 +116,6 @@ func (g *waits) blames(n dag.Index, failed bool) bool {
 	return !state.Terminal()
 }
 
-// doing returns the activity of a task in a word or two.
 func (g *waits) doing(i dag.Index) string {
 	state := g.run.State(i)
 	if t := g.live[i]; state == dag.Running && t != nil {
@@ -136,8 +126,7 @@ func (g *waits) doing(i dag.Index) string {
 	return "is " + state.String()
 }
 
-// crowded is the wait of a ready task in a run that is not paused. A task with resources takes no place before it has
-// them, but waits until few enough requests are ahead of it.
+// A task with resources takes no place before it has them, but waits until few enough requests are ahead of it.
 func (g *waits) crowded(i dag.Index) Wait {
 	if i != dag.None {
 		if use, waits := g.run.WaitsForItem(i); waits {
@@ -155,7 +144,6 @@ func (g *waits) crowded(i dag.Index) Wait {
 	return w
 }
 
-// fanOutWait is the wait of the ready tasks of a fan-out at its limit.
 func (g *waits) fanOutWait(f dag.FanOut, i dag.Index) Wait {
 	return Wait{Wait: run.Wait{
 		Code: contract.CodeConcurrency, Object: f.Name, Since: g.fanSince[f.Name],
@@ -163,8 +151,7 @@ func (g *waits) fanOutWait(f dag.FanOut, i dag.Index) Wait {
 	}, Task: i}
 }
 
-// Limit is the concurrency of a fan-out, 0 without a limit of its own; of the run for an
-// empty name.
+// Limit is the concurrency of a fan-out, 0 without its own; of the run for an empty name.
 func (g *catalog) Limit(fanOut string) int {
 	if fanOut == "" {
 		return g.run.Options().Concurrency
@@ -177,8 +164,6 @@ func (g *catalog) Limit(fanOut string) int {
 	return 0
 }
 
-// noteFull records since when the concurrency of the run and of its fan-outs is used up, and since when as many tasks
-// request resources.
 func (g *waits) noteFull(now time.Time) {
 	note := func(since *time.Time, n int) {
 		limit := g.run.Options().Concurrency
@@ -197,7 +182,6 @@ func (g *waits) noteFull(now time.Time) {
 	g.noteItems(now)
 }
 
-// waitsOfBegun is about a task that dag.Run has started.
 func (g *waits) waitsOfBegun(t *task) []Wait {
 	w := Wait{Wait: run.Wait{Since: t.startedAt, Until: t.until}, Task: t.i}
 	switch {

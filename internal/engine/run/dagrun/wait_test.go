@@ -153,7 +153,7 @@ func TestWhatAFailureLeavesWaiting(t *testing.T) {
 	assert.Equal(t, contract.CodeParked, waits[0].Code)
 	assert.Equal(t, "a", waits[0].Object)
 	assert.Equal(t, []time.Time{p.now, p.now.Add(time.Hour)}, []time.Time{waits[0].Since, waits[0].Until})
-	assert.Equal(t, "tasks that failed: 1, blocked by them: 2; the run ends then unless somebody acts", waits[0].Detail)
+	assert.Equal(t, "tasks that failed: 1, blocked by them: 2; the run ends then unless a person acts", waits[0].Detail)
 	assert.Equal(t, "it was not run, because of 1 of the 1 tasks before it: a is failed", p.wait("b").Detail)
 	assert.Equal(t, "b", p.wait("c").Object)
 	assert.Empty(t, p.waits("a"))

@@ -8,8 +8,7 @@ import (
 // maxWarningBytes leaves room for the messages of failures that come after warnings.
 const maxWarningBytes = maxErrorBytes / 2
 
-// warn keeps the warning of a task that completed. Package dag has no such state: for other
-// tasks the task is completed.
+// warn keeps the warning of a completed task. Package dag has no such state.
 func (b *book) warn(i dag.Index, message string) {
 	b.clear(i)
 	if message == "" {
@@ -32,7 +31,6 @@ func (g *records) StateName(i dag.Index) string {
 
 func (g *records) warns(i dag.Index) bool { return g.book.warned[i] && g.run.State(i) == dag.Completed }
 
-// warnings counts the completed tasks with a warning.
 func (g *records) warnings() int {
 	n := 0
 	//workflowcheck:ignore a sum does not depend on the order

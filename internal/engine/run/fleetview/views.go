@@ -8,10 +8,8 @@ import (
 
 // Views takes the views of the fleet in the order of their numbers.
 type Views struct {
-	// Seen is the number of the newest view that was taken; 0: none was, or views are
-	// missing. The run requests a whole one then.
-	Seen int64
-	// missing: a view did not arrive, so later changes have no effect until a whole view comes.
+	// Newest view that was taken; 0: views are missing, and the run requests a whole one.
+	Seen    int64
 	missing bool
 }
 

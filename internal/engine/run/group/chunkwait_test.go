@@ -144,7 +144,7 @@ func (s *script) counted() (list []string) {
 func TestABudgetPerKeyKeepsTheKeysInTheGroup(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, 40, Config{Window: 40}.keyedInGroup())
-	assert.Equal(t, 10_000, Config{Budget: true}.keyedInGroup())
+	assert.Equal(t, 2_000, Config{Budget: true}.keyedInGroup())
 	for _, cfg := range []Config{{NamesKeys: true}, {BatchSize: 2}, {DetectEvery: true}, {DryRun: true}} {
 		assert.Zero(t, cfg.keyedInGroup(), "%+v", cfg)
 	}

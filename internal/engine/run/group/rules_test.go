@@ -110,13 +110,19 @@ func TestStaleIsCountedApart(t *testing.T) {
 
 func TestWorkerLossLimit(t *testing.T) {
 	t.Parallel()
-	s := play(t, jobtype.Policy{WorkerLossLimit: 1, RetryLimit: 9}, []Worker{node("a", 1), node("b", 1)}, jobtype.Proposal{})
+	s := playWith(t, Config{Policy: jobtype.Policy{WorkerLossLimit: 1, RetryLimit: 9}, Budget: true}, []Worker{node("a", 1), node("b", 1)})
+	s.detected(jobtype.Proposal{DedupeKey: "k"})
 	s.end(1, FailureWorkerLost)
 	s.wait(run.Grace)
+	assert.Equal(t, []string{"replaced WORKER_LOST 1"}, s.noted())
 	s.end(1, FailureWorkerLost)
 	s.wait(run.Grace)
 	assert.Equal(t, 1, s.g.Counts().Failed)
-	assert.Contains(t, s.g.Errors(1)[0].Message, "lost 2 times, worker_loss_limit is 1")
+	assert.Equal(t, []string{"ended LOSES_WORKERS 1"}, s.noted())
+	assert.Contains(t, s.g.Errors(1)[0].Message, "LOSES_WORKERS: lost with a, b within")
+	failed := s.g.TakeEndings(s.now).Failed
+	require.Len(t, failed, 2, "both losses count against the retry budget")
+	assert.Equal(t, []string{"k"}, failed[0].Keys)
 }
 
 func TestOnWorkerLossFailAndHold(t *testing.T) {

@@ -152,7 +152,7 @@ func TestAClosingTellsWhatHadNoRoom(t *testing.T) {
 	outcome, reason := s.outcome()
 	assert.Equal(t, OutcomePartial, outcome)
 	assert.Equal(t, "WINDOW_CLOSED: the window closed at 2026-01-02T04:04:05Z, the next one opens at 2026-01-03T03:04:05Z; "+
-		"1 job does not fit into what was left of it; 1 of them never fits: no window of the next weeks is longer than 8 h", reason)
+		"1 job does not fit into its rest; 1 of them never fits: no window of the next weeks is longer than 8 h", reason)
 }
 
 func TestWindowEndKeepsCheckpoints(t *testing.T) {
@@ -269,7 +269,7 @@ func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	}
 	s := playUntil(t, wide(jobtype.Policy{RetryLimit: 1, RetryBackoff: seconds(45 * 60), OnWindowEnd: jobtype.WindowEndCheckpoint}), closing(time.Hour), kept, found("most"), found("some"), found("unknown"), found("new"))
 	assert.Equal(t, []string{"1@a"}, started(s.last))
-	assert.Equal(t, "what is left of its estimated_runtime of 2 h after its checkpoint, 72 min, does not fit before the window closes at 2026-01-02T04:04:05Z", s.job(2).Wait.Detail)
+	assert.Equal(t, "the rest of its estimated_runtime of 2 h after its checkpoint, 72 min, does not fit before the window closes at 2026-01-02T04:04:05Z", s.job(2).Wait.Detail)
 	assert.Contains(t, s.job(3).Wait.Detail, "its estimated_runtime of 2 h does not fit")
 
 	// The run times of its own jobs count at once, and for the next group.

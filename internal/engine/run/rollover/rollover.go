@@ -1,6 +1,5 @@
-// Package rollover decides when a workflow run has become so long that it continues as new. Nothing may
-// be in flight then, so a [Rollover] also decides when nothing more starts. It is pure: the length of the
-// history and the time are given.
+// Package rollover decides when a workflow run continues as new. Nothing may be in flight then, so a [Rollover] also
+// decides when nothing more starts. It is pure.
 package rollover
 
 import (
@@ -9,55 +8,40 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Figures of continue-as-new. The server suggests it at 4,096 events and
-// terminates a run at 51,200 events or 50 MiB; carrying the state over costs more
-// than the longer history does until about 20,000 events.
+// The server suggests it at 4,096 events and terminates a run at 51,200 events or 50 MiB. Carrying the state over
+// costs more than the longer history until about 20,000 events.
 const (
 	softEvents = 20_000
-	// HardEvents is the length at which nothing new starts. With 500 items in flight, their ends
-	// and the workflow tasks in between stay below 45,000.
-	HardEvents = 40_000
-	// retryEvents is the distance to the next try after a drain that took too long.
+	// HardEvents is the length at which nothing new starts. The ends of 500 items in flight stay below 45,000.
+	HardEvents  = 40_000
 	retryEvents = 5_000
-	// bytesPerEvent counts a history of large events as a longer one: 20,000 events
-	// stand for 10 MiB.
+	// bytesPerEvent counts large events as more: 20,000 events stand for 10 MiB.
 	bytesPerEvent = 512
-	// Drain is the longest time for which nothing starts before the hard limit, and the longest
-	// average of attempts with which a drain is tried.
+	// Drain is the longest pause of starts before the hard limit, and the longest average of attempts for it.
 	Drain = 5 * time.Second
-	// maxHistoryBytes leaves room below the server's 50 MiB for messages, timers and control
-	// activities while nothing more starts.
+	// maxHistoryBytes leaves room below the server's 50 MiB for control activities while nothing more starts.
 	maxHistoryBytes = 46 << 20
-	// endBytes is the largest end of an attempt, attemptBytes the size of an attempt without its
-	// payloads.
+	// endBytes is the largest end of an attempt, attemptBytes its size without payloads.
 	endBytes     = jobtype.MaxResultBytes + 2<<10
 	attemptBytes = 1 << 10
 )
 
 // Rollover prepares continue-as-new.
 type Rollover struct {
-	soft int
-	// hold keeps attempts from starting, since when, and from which length on the
-	// next try is made.
+	soft  int
 	hold  bool
 	since time.Time
 	next  int
-	// given is the size of the history at the beginning, -1 before it is known: a large
-	// state that the workflow run was given must not make it a short one.
+	// given is the size of the history at the beginning, -1 before it is known: a large state must not shorten the run.
 	given int
-	// progress: something has happened since the workflow run began. Without it a
-	// run with a small limit could continue as new for ever and start nothing; one
-	// that only waits continues as new at the usual length.
+	// progress: something has happened. Otherwise a run with a small limit could continue as new for ever.
 	progress bool
-	// mean is a moving average of how long attempts took.
-	mean time.Duration
-	// left is the room in the history in bytes, if bounded is set.
-	left    int
-	bounded bool
+	mean     time.Duration
+	left     int
+	bounded  bool
 }
 
-// New returns a Rollover that continues as new from a number of events on; 0: 20,000. mean is the
-// average time of an attempt, 0 if unknown.
+// New returns a rollover. soft 0 means 20,000 events. mean is the average time of an attempt, 0 if unknown.
 func New(soft int, mean time.Duration) Rollover {
 	if soft == 0 {
 		soft = softEvents
@@ -73,9 +57,8 @@ type History struct {
 	Busy int
 }
 
-// Observe takes the length of the history. young reports whether nothing in flight has shown that it
-// takes longer than [Drain]; it is called only if the history is long enough. Observe returns the time
-// at which to look again; zero: none.
+// Observe takes the length of the history, and returns the time of the next look. young reports whether all attempts
+// in flight are younger than [Drain]; it is called only if the history is long enough.
 func (r *Rollover) Observe(now time.Time, h History, young func() bool) (again time.Time) {
 	r.left, r.bounded = maxHistoryBytes-h.Bytes-h.Ordered-h.Busy*endBytes, true
 	if r.given < 0 {

@@ -1,6 +1,4 @@
-// Package sameview compares views of workers, so that a view without news costs nothing.
-//
-// The package is pure.
+// Package sameview compares views of workers, so that a view without news costs nothing. It is pure.
 package sameview
 
 import (

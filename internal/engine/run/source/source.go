@@ -1,6 +1,5 @@
-// Package source is the dialect of the sources of items: the events that each source takes, and the commands
-// that each source returns. A source is `Next(now, Event) []Command`; the packages group and dagrun are the two
-// sources. The package decides nothing.
+// Package source is the dialect of the sources of items: their events and commands. A source is `Next(now, Event)
+// []Command`; the packages group and dagrun are the two sources.
 package source
 
 import (
@@ -11,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Event is an input of a source: a [run.Event], a type of this package, or a type of the source. A source
-// panics for any other type.
+// Event is a [run.Event], a type of this package, or a type of the source. A source panics for any other type.
 type Event any
 
 // Command is an action for the workflow: a [run.Decision], a type of this package, or a type of the source.

@@ -1,33 +1,27 @@
-// Package trial has the estimate of the slots that others use on a worker, and the trials by which
-// a run finds out that it has room again.
+// Package trial estimates the slots that others use on a worker, and tries whether it has room again.
 package trial
 
 import "time"
 
 // Figures of trials, see [Load].
 const (
-	// Pause is the first wait of a worker that had no room for a trial, PauseMost the
-	// longest. The worker reports by itself when it has room again, so trials are for lost
-	// reports, and for a worker that others keep full with short work: there a trial gets
-	// the next slot.
+	// Pause is the first wait of a worker that had no room for a trial, PauseMost the longest. The worker reports by
+	// itself, so trials are for lost reports, and for a worker that others keep full with short work.
 	Pause     = 5 * time.Second
 	PauseMost = time.Minute
 	// spacing bounds trials to two a second over all workers of a fleet that others fill.
 	spacing = 500 * time.Millisecond
-	// Wait is the time after which a trial counts as taken: the five seconds for which
-	// work may wait for its worker, and two for the report.
+	// Wait is the five seconds for which work may wait for its worker, and two for the report.
 	Wait = 7 * time.Second
 	// grid aligns trials, so that one look at the fleet serves several workers.
 	grid = time.Second
 )
 
-// Load is the estimate of the slots that others use on a worker.
+// Load is the estimate of the slots that others use on a worker, as old as the last report.
 //
-// It is as old as the last report. A worker that returned work reports when it has
-// room again; that report may be lost, and does not come while others take every
-// slot that becomes free. So a worker that looks full is tried: with one item, and
-// if that is taken with two, four and so on; a worker that has no room for a trial gets
-// none for [Pause], then for longer.
+// The report that a worker has room again may be lost, and does not come while others take every free slot. So a
+// worker that looks full is tried with one item, then with two, four and so on. After a refused trial it gets none
+// for [Pause], then for longer.
 type Load struct {
 	At       time.Time      `json:"at,omitzero"`
 	Others   int            `json:"others,omitempty"`
@@ -72,8 +66,7 @@ func onGrid(at time.Time) time.Time {
 	return at
 }
 
-// Set changes the number of slots that others use, which bounds that of each handler. A worker
-// that has just become fuller is not tried at once.
+// Set changes the number of slots of others. A worker that has just become fuller is not tried at once.
 func (l *Load) Set(at time.Time, others int, now time.Time) {
 	if others > l.Others && !l.TryAt.After(now) {
 		l.TryAt = onGrid(now.Add(Pause))

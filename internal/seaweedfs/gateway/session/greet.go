@@ -10,7 +10,6 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// greet handles the first hello, and requests the form of each job type.
 func (s *Session) greet(now time.Time, in *pb.WorkerHello) {
 	if fault := s.helloFault(in); fault != "" {
 		s.Refuse(now, CodeBadHello, fault)
@@ -60,8 +59,7 @@ func (s *Session) helloFault(in *pb.WorkerHello) string {
 	return ""
 }
 
-// greetAgain answers a second hello on the stream. A worker with other job types must connect
-// again.
+// A worker with other job types must connect again.
 func (s *Session) greetAgain(now time.Time, in *pb.WorkerHello) {
 	same := in.GetWorkerId() == s.profile.ID
 	for _, capability := range in.GetCapabilities() {

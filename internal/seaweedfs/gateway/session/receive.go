@@ -12,16 +12,13 @@ import (
 
 const maxID = 256
 
-// atCapacity is the error of a worker without a free slot for a job. Workers that do not queue
-// detections return it for those, too.
+// Workers that do not queue detections return atCapacity for those, too.
 const atCapacity = "is at capacity"
 
-// maxDenied is the number of denials after which a request does not exist: a worker accepts work
-// a moment before the work can be canceled.
+// A worker accepts work a moment before the work can be canceled.
 const maxDenied = 2
 
-// stopped is the error of work that the worker itself has stopped, for example at shutdown. It
-// is no failure of the work.
+// stopped is the error of work that the worker itself has stopped: no failure of the work.
 const stopped = "context canceled"
 
 // Receive handles one message of the worker.
@@ -72,8 +69,7 @@ func (s *Session) dispatch(now time.Time, in *pb.WorkerToAdminMessage) {
 	}
 }
 
-// find returns the request of a message. A message for a request that has just ended is not the
-// worker's fault.
+// A message for a request that has just ended is not the worker's fault.
 func (s *Session) find(now time.Time, id, jobType string, kind pb.WorkKind) *request {
 	r := s.requests[id]
 	switch {
@@ -201,8 +197,7 @@ func (s *Session) progress(now time.Time, in *pb.JobProgressUpdate) {
 	s.events = append(s.events, Advanced{Request: r.id, Percent: percent(in.GetProgressPercent()), Stage: clip(in.GetStage()), Message: clip(in.GetMessage())})
 }
 
-// explained handles the progress of a detection: its activities explain the findings, or their
-// absence.
+// The activities of a detection explain the findings, or their absence.
 func (s *Session) explained(r *request, in *pb.JobProgressUpdate) {
 	s.print(r, in.GetActivities())
 	s.events = append(s.events, Alive{Request: r.id})
@@ -227,7 +222,6 @@ func (s *Session) completed(now time.Time, in *pb.JobCompleted) {
 	}
 }
 
-// print reports a job's activities, except those without a message.
 func (s *Session) print(r *request, activities []*pb.ActivityEvent) {
 	var lines []byte
 	for _, activity := range activities {

@@ -12,7 +12,6 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Errors of requests that cannot be sent.
 var (
 	// ErrNotReady means that the session has not joined, or has ended.
 	ErrNotReady = errors.New("the worker is not connected")
@@ -26,11 +25,9 @@ type request struct {
 	jobType string
 	// jobID is empty for a detection.
 	jobID string
-	// canceled means that its end was requested; denied counts the worker's answers that it does
-	// not have the request.
-	canceled bool
-	denied   int
-	// proposals counts the proposals of a detection; bytes is the size of the unread ones.
+	// canceled: its end was requested. denied counts the worker's answers that it does not have the request.
+	canceled         bool
+	denied           int
 	proposals, bytes int
 }
 
@@ -68,8 +65,7 @@ func (s *Session) begin(r *request) error {
 	return nil
 }
 
-// Cancel requests the worker to end a request. The request ends with the worker's report, or
-// after [maxDenied] answers that the worker does not have it. A repeat sends the cancel again.
+// Cancel requests the end of a request. A repeat sends the cancel again.
 func (s *Session) Cancel(now time.Time, id, reason string) {
 	r := s.requests[id]
 	if r == nil {
@@ -119,7 +115,6 @@ func (s *Session) say(now time.Time, id string, message *pb.AdminToWorkerMessage
 	s.out = append(s.out, message)
 }
 
-// name returns an id for a message of the session itself.
 func (s *Session) name(kind string) string {
 	s.nextID++
 	return fmt.Sprintf("%s-%d", kind, s.nextID)
@@ -127,7 +122,6 @@ func (s *Session) name(kind string) string {
 
 func sortedIDs(requests map[string]*request) []string { return slices.Sorted(maps.Keys(requests)) }
 
-// ring stores the last ids.
 type ring struct {
 	known map[string]struct{}
 	order []string

@@ -11,8 +11,7 @@ import (
 type Settings struct {
 	// Heartbeat and Reconnect are sent in the hello.
 	Heartbeat, Reconnect time.Duration
-	// HelloWait, SchemaWait and SilentAfter bound the waits for a hello, for the forms, and for
-	// any sign of life.
+	// Bounds of the waits for a hello, for the forms, and for any sign of life.
 	HelloWait, SchemaWait, SilentAfter time.Duration
 	Limits                             Limits
 }
@@ -23,17 +22,15 @@ type Limits struct {
 	JobTypes, Requests int
 	// Unconsumed bounds the bytes of unread proposals, of all detections together.
 	Unconsumed int
-	// Refusals bounds the dropped messages before the session is closed; one is forgiven each
-	// second.
+	// Bound of the dropped messages before the session is closed; one is forgiven each second.
 	Refusals int
 	// Rate and Burst bound the messages per second.
 	Rate, Burst int
 	Unsent      int
 }
 
-// Defaults returns the settings of a gateway. The hello has the defaults of workers: a heartbeat
-// each 15 s, and 5 s until they connect again. In the original, too, a worker is stale after two
-// minutes of silence.
+// Defaults returns the settings of a gateway. The hello has the defaults of workers: a heartbeat each 15 s, and 5 s
+// until they connect again. In the original, too, silence lasts two minutes.
 func Defaults() Settings {
 	return Settings{
 		Heartbeat: 15 * time.Second, Reconnect: 5 * time.Second,
@@ -52,16 +49,14 @@ const (
 	closed
 )
 
-// maxEnded bounds the stored ids of ended requests, which distinguish late messages from
-// garbage.
+// Ids of ended requests distinguish late messages from garbage.
 const maxEnded = 512
 
 // Session is the protocol state of one stream. It is not safe for concurrent use.
 type Session struct {
-	settings Settings
-	phase    phase
-	profile  Profile
-	// started is the beginning of the phase, seen the time of the last message.
+	settings      Settings
+	phase         phase
+	profile       Profile
 	started, seen time.Time
 
 	schemas  map[string]int // request id → index in profile.JobTypes
@@ -91,8 +86,7 @@ func New(settings Settings, now time.Time) *Session {
 	}
 }
 
-// Take returns the new messages and events, each once. Call [Session.Sent] after sending each
-// message.
+// Take returns the new messages and events, each once. Call [Session.Sent] after each message.
 func (s *Session) Take() ([]*pb.AdminToWorkerMessage, []Event) {
 	out, events := s.out, s.events
 	s.out, s.events = nil, nil

@@ -14,8 +14,7 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Cluster is the part of a `cluster:` block that workers need. Addresses are host:port of HTTP,
-// or host:port.grpcport.
+// Cluster is the part of a `cluster:` block that workers need: host:port of HTTP, or host:port.grpcport.
 type Cluster struct {
 	Masters []string `json:"masters"`
 	Filers  []string `json:"filers"`
@@ -105,8 +104,7 @@ func portOf(text string) (int, bool) {
 	return port, err == nil && port <= maxPort
 }
 
-// Context returns the block for requests; settings are those of the job type. S3 servers are
-// sent as gRPC addresses, filers unchanged.
+// Context returns the block for requests. S3 servers are sent as gRPC addresses, filers unchanged.
 func (c Cluster) Context(jobType string, settings Settings) *pb.ClusterContext {
 	return &pb.ClusterContext{
 		MasterGrpcAddresses: masterAddresses(c.Masters, jobType), FilerAddresses: c.Filers, S3GrpcAddresses: grpcAddresses(c.S3),
@@ -114,8 +112,7 @@ func (c Cluster) Context(jobType string, settings Settings) *pb.ClusterContext {
 	}
 }
 
-// masterAddresses returns addresses as host:port of HTTP, against the field's name: scripts add
-// 10000 to the port, detections try both. For a master with a separate gRPC port, scripts need
+// Scripts add 10000 to the port, detections try both. For a master with a separate gRPC port, scripts need
 // host:port.grpcport, which crashes other job types; those get host:grpcport.
 func masterAddresses(list []string, jobType string) []string {
 	all := make([]string, 0, len(list))
@@ -148,8 +145,7 @@ func grpcAddresses(list []string) []string {
 	return all
 }
 
-// metadata returns the share of the cluster's delete budget for one s3_lifecycle job: all of it,
-// because there is only one such job.
+// There is only one s3_lifecycle job, so it gets the whole delete budget.
 func metadata(jobType string, settings Settings) map[string]string {
 	if jobType != "s3_lifecycle" {
 		return nil
@@ -198,8 +194,7 @@ func Needs(jobType string) []string {
 	return []string{"masters"}
 }
 
-// Mutates reports whether the job type changes volumes, so that it needs the cluster's shell
-// lease. It is true for unknown job types.
+// Mutates reports whether the job type needs the shell lease. It is true for unknown job types.
 func Mutates(jobType string) bool {
 	switch jobType {
 	case "iceberg_maintenance", "s3_lifecycle", "lance_compact", "lance_optimize_indices", "lance_cleanup_versions":

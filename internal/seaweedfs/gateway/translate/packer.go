@@ -27,8 +27,7 @@ const (
 	packedZstd  = 'z'
 )
 
-// Packer encodes whole proposals in params: as base64 of the message's bytes, compressed if that
-// helps. Unknown fields are included. It is safe for concurrent use.
+// Packer encodes whole proposals, with unknown fields, in params as base64. It is safe for concurrent use.
 type Packer struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder

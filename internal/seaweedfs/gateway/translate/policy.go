@@ -9,16 +9,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// extension is the annotation of a schema with facts beyond a policy: whether and how often the
-// job type is due in its original system.
+// Whether and how often the job type is due in its original system.
 const extension = "x-weed"
 
-// handlerPrefix separates the handlers of weed workers from the native ones, with which they
-// share no job type.
+// Handlers of weed workers share no job type with the native ones.
 const handlerPrefix = "weed-"
 
-// HandlerName returns the handler for a job type of weed workers, or an error if the name is
-// invalid.
+// HandlerName returns the handler for a job type of weed workers.
 func HandlerName(jobType string) (string, error) {
 	name := handlerPrefix + jobType
 	return name, jobtype.ValidateName(name)
@@ -32,7 +29,6 @@ type Hints struct {
 	Every   jobtype.Duration `json:"every"`
 }
 
-// defaultEvery returns the interval of a job type whose worker sends none.
 func defaultEvery(jobType string) time.Duration {
 	switch jobType {
 	case "vacuum":
@@ -71,8 +67,7 @@ func HintsOf(d jobtype.Descriptor) (Hints, bool) {
 // minExecution is the shortest timeout that the original allows a job, in seconds.
 const minExecution = 90
 
-// PolicyOf returns the default policy of a job type, each value within Roundsman's limits.
-// Liveness is process, because the gateway beats in place of the worker.
+// PolicyOf returns the default policy of a job type, within Roundsman's limits. The gateway beats in place of the worker.
 func PolicyOf(defaults *pb.AdminRuntimeDefaults) jobtype.Policy {
 	policy := jobtype.Policy{
 		Liveness:                      jobtype.LivenessProcess,
@@ -104,8 +99,7 @@ func count(value int32, fallback, limit int) int {
 	return min(int(value), limit)
 }
 
-// Descriptor describes the handler for a job type of a weed worker. d is nil if the worker sent
-// none.
+// Descriptor describes the handler for a job type. d is nil if the worker sent none.
 func Descriptor(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) (jobtype.Descriptor, error) {
 	name, err := HandlerName(c.GetJobType())
 	if err != nil {
@@ -136,8 +130,7 @@ func intervalOf(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) jobtype.Durati
 	return hintsOf(d).Every
 }
 
-// DetectRuntime returns the runtime configuration of a detection: the defaults of the worker's
-// descriptor, the run's limit of results, and the time left.
+// DetectRuntime returns the runtime configuration of a detection.
 func DetectRuntime(d *pb.JobTypeDescriptor, maxResults int, left time.Duration) *pb.AdminRuntimeDefaults {
 	told := runtime(d)
 	told.MaxJobsPerDetection = clip32(maxResults, told.GetMaxJobsPerDetection())

@@ -21,8 +21,7 @@ const estimateKey = "estimated_runtime_seconds"
 // maxDetail bounds the shown part of a proposal's detail; the packed proposal has all of it.
 const maxDetail = 512
 
-// Proposal converts a worker's proposal for its group, which counts an invalid one with its
-// reason. Labels of the worker describe the work and do not place it, so they stay in the
+// Proposal converts a worker's proposal for its group. Labels of the worker describe the work, so they stay in the
 // parameters.
 func (p *Packer) Proposal(found *pb.JobProposal) jobtype.Proposal {
 	key := found.GetDedupeKey()
@@ -78,12 +77,10 @@ func timeOf(at *timestamppb.Timestamp) time.Time {
 	return at.AsTime()
 }
 
-// volumeKey matches the volumes in a dedupe key, of a single job or a batch: `vacuum:7:photos`,
-// `volume_balance_batch:volume_balance:7+volume_balance:8`.
+// volumeKey matches `vacuum:7:photos` and `volume_balance_batch:volume_balance:7+volume_balance:8`.
 var volumeKey = regexp.MustCompile(`(?:^|[:+])(?:vacuum|volume_balance|erasure_coding|ec_balance):(\d{1,10})(?:[:+]|$)`)
 
-// objects returns the volumes that no other job may change meanwhile, of any job type. Parallel
-// work on one volume of erasure-coded shards corrupts them.
+// Parallel work on one volume of erasure-coded shards corrupts them.
 func objects(found *pb.JobProposal) []string {
 	var all []string
 	key := found.GetDedupeKey()
@@ -133,8 +130,7 @@ const (
 	outputKey = "output"
 )
 
-// Result converts the result of a worker's job. Values beyond the bound are omitted, the largest
-// first, and named.
+// Result omits values beyond the bound, the largest first, and names them.
 func Result(done *pb.JobResult) jobtype.Result {
 	result := jobtype.Result{Summary: OneLine(done.GetSummary(), 1<<10)}
 	type entry struct {
@@ -204,7 +200,6 @@ func Tail(text string, limit int) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// trimRune drops a rune that was cut in the middle.
 func trimRune(text string) string {
 	for cut := 0; cut < utf8.UTFMax && len(text) > 0; cut++ {
 		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {

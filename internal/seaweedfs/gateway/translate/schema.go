@@ -20,8 +20,7 @@ const (
 // object is a JSON object under construction. Its keys are sorted when it is encoded.
 type object = map[string]any
 
-// Schema returns the JSON Schema of the params of a job type: one object per form. nil, for a
-// worker without a descriptor, accepts everything.
+// Schema returns the JSON Schema of the params: one object per form. nil accepts everything.
 func Schema(d *pb.JobTypeDescriptor) (json.RawMessage, error) {
 	if d == nil {
 		return nil, nil
@@ -133,7 +132,7 @@ func fieldSchema(field *pb.ConfigField, value *pb.ConfigValue, section string) a
 	return schema
 }
 
-// typed sets the JSON type. A duration is a number of seconds, bytes are base64.
+// A duration is a number of seconds, bytes are base64.
 func typed(schema object, field *pb.ConfigField) {
 	switch field.GetFieldType() {
 	case pb.ConfigFieldType_CONFIG_FIELD_TYPE_BOOL:
@@ -193,8 +192,7 @@ func options(schema object, field *pb.ConfigField, value *pb.ConfigValue) {
 	}
 }
 
-// applyRule adds a rule of the form. The worker itself enforces rules that do not parse or that
-// JSON Schema cannot express.
+// The worker itself enforces rules that JSON Schema cannot express.
 func applyRule(schema object, rule *pb.ValidationRule) {
 	count := func(key string) {
 		if n, err := strconv.Atoi(rule.GetExpression()); err == nil && n >= 0 {

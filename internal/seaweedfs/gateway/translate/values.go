@@ -19,8 +19,7 @@ import (
 // Settings are the values of a job type's two forms, for requests.
 type Settings struct{ Admin, Worker map[string]*pb.ConfigValue }
 
-// SettingsOf reads the params of a job type over the defaults of its forms. Without a descriptor
-// the JSON determines the types.
+// SettingsOf reads params over the defaults of the forms. Without a descriptor the JSON determines the types.
 func SettingsOf(d *pb.JobTypeDescriptor, params json.RawMessage) (Settings, error) {
 	written := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(params)) > 0 {
@@ -69,7 +68,6 @@ func valuesOf(key string, form *pb.ConfigForm, defaults map[string]*pb.ConfigVal
 	return values, errors.Join(faults...)
 }
 
-// merged returns the defaults of a form; those of the descriptor win.
 func merged(form *pb.ConfigForm, defaults map[string]*pb.ConfigValue) map[string]*pb.ConfigValue {
 	values := maps.Clone(form.GetDefaultValues())
 	if values == nil {
@@ -232,7 +230,6 @@ func texts(written any) ([]string, bool) {
 	return all, true
 }
 
-// plain converts a value for JSON.
 func plain(value *pb.ConfigValue) any {
 	switch v := value.GetKind().(type) {
 	case *pb.ConfigValue_BoolValue:

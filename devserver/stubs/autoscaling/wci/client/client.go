@@ -1,7 +1,5 @@
-// Package client stands in for Temporal's worker controller, which starts and stops workers through cloud
-// APIs (AWS, Google Cloud, Kubernetes). The stock server ships with it switched off
-// (workercontroller.enabled). The embedded server does not contain it, see
-// docs/adr/0070-server-without-clouds.md.
+// Package client stands in for Temporal's worker controller, which the stock server has switched off
+// (workercontroller.enabled). See docs/adr/0070-server-without-clouds.md.
 package client
 
 import (

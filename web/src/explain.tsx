@@ -111,7 +111,7 @@ function isTold({ code, object = '', detail }: Reason, thing: Pick<Explanation, 
 
 function linkOf(code: string, object: string): string | undefined {
   if (isRun(object)) return runHref(object);
-  if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT') return href('workers', object);
+  if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT' || code === 'LOSES_WORKERS') return href('workers', object);
   if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD') return href('locks');
   return undefined;
 }

@@ -20,7 +20,10 @@ export function SchemaForm({ legend, schema, value, set }: Props) {
     return (
       <div class="field">
         <label for="params">{legend}, as JSON</label>
-        <JsonEditor id="params" value={Object.keys(values).length === 0 ? undefined : value} hint={undefined} set={(changed) => set((changed ?? {}) as Record<string, unknown>)} />
+        <JsonEditor id="params" value={Object.keys(values).length === 0 ? undefined : value} hint="params-hint" set={(changed) => set((changed ?? {}) as Record<string, unknown>)} />
+        <small id="params-hint">
+          An object with what the templates of the job type name: <code>{'{{.Params.item}}'}</code> is <code>{'{"item": "…"}'}</code>.
+        </small>
       </div>
     );
   }

@@ -7,6 +7,7 @@ import { itemHref } from './runs';
 import { Middle } from './table/text';
 import { localized, partsOf, useZone, zoneOf } from './time';
 import { offsetOf } from './timeline/zone';
+import { upper } from './words';
 import './names.css';
 
 // The start is a part of the id: 2026-11-27T02:40:00Z, 20261127T024000 and random digits, or 20261127t024000.123.
@@ -98,6 +99,24 @@ export function Said({ text }: { text: string }) {
 
 // sentence is the look of a sentence of the API. A name or the output of a program at its beginning keeps its letters.
 export const sentence = (text: string) => (/^(?:a|all|an|another|its?|job|no|none|nothing|one|only|task|the|waits)\b/.test(text) ? 'sentence' : '');
+
+// coded are a sentence of the API and the code before it.
+export function coded(text: string): { text: string; code: string | undefined } {
+  const [, code, rest] = /^([A-Z]+(?:_[A-Z]+)+): (.+)/s.exec(text) ?? [];
+  return { text: rest ?? text, code };
+}
+
+// Cited is a sentence in a cell: its code stands behind it.
+export function Cited({ of }: { of: string }) {
+  useZone();
+  const { text, code } = coded(of);
+  const said = localized(code || sentence(text) ? upper(text) : text);
+  return said === '' ? null : (
+    <span title={code ? `${said} ${code}` : said}>
+      {said} {code && <span class="code">{code}</span>}
+    </span>
+  );
+}
 
 // Prose shows text between backticks as code.
 export function Prose({ text }: { text: string }) {

@@ -1,5 +1,5 @@
 // The building blocks of all pages.
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, toChildArray } from 'preact';
 import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
@@ -8,6 +8,7 @@ import { icon, Pill, type Role, roleOf, State } from './design/state';
 import { plain } from './marked';
 import { Said } from './names';
 import { Middle } from './table/text';
+import { plural } from './words';
 
 export { State };
 
@@ -168,8 +169,9 @@ export interface Column<T> {
   name: string;
   show: (row: T) => ComponentChildren;
   number?: boolean;
-  // Narrow screens hide optional columns. Wide columns share the remaining width.
+  // Narrow screens hide optional columns, and windows below 1,280 px full ones. Wide columns share the remaining width.
   optional?: boolean;
+  full?: boolean;
   wide?: boolean;
   // width applies to Rows. Default 8rem.
   width?: string;
@@ -234,16 +236,20 @@ export function Table<T>({
 }
 
 export function classOf<T>(c: Column<T>): string | undefined {
-  const names = [c.number && 'number', c.optional && 'optional', c.wide && 'wide'].filter(Boolean);
+  const names = [c.number && 'number', c.optional && 'optional', c.full && 'full', c.wide && 'wide'].filter(Boolean);
   return names.length > 0 ? names.join(' ') : undefined;
 }
 
-const narrow = matchMedia('(max-width: 48rem)');
-const onNarrow = (changed: () => void) => {
-  narrow.addEventListener('change', changed);
-  return () => narrow.removeEventListener('change', changed);
-};
-export const useNarrow = () => useSyncExternalStore(onNarrow as never, () => narrow.matches);
+function useMedia(query: string): () => boolean {
+  const list = matchMedia(query);
+  const listen = (changed: () => void) => {
+    list.addEventListener('change', changed);
+    return () => list.removeEventListener('change', changed);
+  };
+  return () => useSyncExternalStore(listen as never, () => list.matches);
+}
+export const useNarrow = useMedia('(max-width: 48rem)');
+export const useMedium = useMedia('(max-width: 1279px)');
 
 // Heading is the name of a column. A click sorts by it, a second click reverses the order, a third restores the
 // default.
@@ -294,6 +300,26 @@ export function Meter({ used, of, label }: { used: number; of: number; label: st
         {used.toLocaleString('en')} of {of.toLocaleString('en')}
       </span>
     </span>
+  );
+}
+
+// Filters stand in one line. A telephone shows the first one and folds the others, unless one of them is set.
+export function Filters({ set, children }: { set: boolean; children: ComponentChildren }) {
+  const [first, ...others] = toChildArray(children);
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      {useNarrow() && others.length > 1 ? (
+        <>
+          {first}
+          <details open={set}>
+            <summary>{plural(others.length, 'more filter')}</summary>
+            <div class="filters">{others}</div>
+          </details>
+        </>
+      ) : (
+        children
+      )}
+    </form>
   );
 }
 

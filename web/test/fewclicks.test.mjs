@@ -43,8 +43,10 @@ const says = (pattern, within = 'main') => until(`${pattern} in ${within}`, () =
 test('change one setting', options, async () => {
   await journey.begin();
   await journey.search('one-07');
-  const field = await page.waitForFunction(() => [...document.querySelectorAll('.settings-of label')].find((e) => e.textContent === 'every')?.control);
-  await field.asElement().click({ count: 3 });
+  await until('the field', async () => {
+    const field = await page.evaluateHandle(() => [...document.querySelectorAll('.settings-of label')].find((e) => e.textContent === 'every')?.control);
+    return field.asElement()?.click({ count: 3 }).then(() => true, () => false); // The page may be drawn again meanwhile.
+  });
   journey.clicks += 1;
   await page.keyboard.type('2h');
   await journey.click(await until('a button to apply it', () => page.$eval('.settings-of .primary:not(:disabled)', (e) => e.textContent)));

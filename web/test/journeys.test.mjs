@@ -181,7 +181,7 @@ test('put back what was resized and set', { skip, timeout: 600_000 }, async () =
   assert.ok(!(await stage.get('/pools')).pools.some((pool) => pool.operator));
   await stage.shell('roundsman runs cancel ' + (await stage.openRun('slow')) + ' --wait');
   await stage.open(page, 'audit');
-  await until('why a run is not put back', () => page.evaluate(() => /what ended has ended/.test(document.querySelector('[aria-label="Audit log"]').textContent)));
+  await until('why a run is not put back', () => page.evaluate(() => /an end is final/.test(document.querySelector('[aria-label="Audit log"]').textContent)));
 });
 
 test('put back what was applied, all of it', { skip, timeout: 600_000 }, async () => {

@@ -20,7 +20,7 @@ try {
   const run = `runs/${stage.scrub}`;
   // The names that the documents use.
   const pictures = {
-    overview: '', runs: 'runs', run, dag: 'runs/dag~release~v1.14', item: `${run}/items/job-00136`, 'job-types': 'job-types', 'job-type': 'job-types/pg_dump', workers: 'workers', worker: 'workers/node-c',
+    overview: '', runs: 'runs', run, dag: 'runs/dag~release~v1.14', item: `${run}/items/job-00137`, 'job-types': 'job-types', 'job-type': 'job-types/pg_dump', workers: 'workers', worker: 'workers/node-c',
     locks: 'locks?lane=disk-io', calendar: 'calendar', ledger: 'calendar?view=past', plan: 'plan', submit: 'submit/pg_dump', audit: 'audit', access: 'access', doctor: 'doctor',
   };
   const looks = [

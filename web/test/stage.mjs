@@ -95,14 +95,16 @@ export const patience = 180_000;
 // until waits for a condition. A second in which the machine is busy counts only in part.
 export async function until(what, check, within = 30_000) {
   let last;
-  for (let left = within, at = Date.now(); left > 0; ) {
+  const began = Date.now();
+  for (let left = within, at = began; left > 0; ) {
     try {
       const found = await check();
       if (found) return found;
     } catch (cause) {
       last = cause;
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // The longer it takes, the less a question more helps: each one costs CPU time.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(Math.max((Date.now() - began) / 5, 50), 500)));
     left -= (Date.now() - at) / slower();
     at = Date.now();
   }
@@ -152,15 +154,17 @@ export class Stage {
     if (/keys: true/.test(this.more)) this.key ??= (await until('a key', () => this.shell('roundsman keys create admin --role admin'), 60_000)).match(/rmk_\S+/)[0];
     const outcome = await until('the control plane and two workers', async () => {
       if (this.process.exitCode !== null || this.process.signalCode !== null) return new Error(`it ended with ${this.process.exitCode ?? this.process.signalCode}`);
-      const { workers } = await this.get('/workers');
-      const { job_types } = await this.get('/job-types');
+      // What took the port may accept and never answer.
+      const { workers } = await this.get('/workers', 5_000);
+      const { job_types } = await this.get('/job-types', 5_000);
       return workers.filter((w) => w.state === 'ONLINE').length >= online && job_types.length === this.jobTypes;
     }, 90_000).catch((cause) => cause);
     if (outcome instanceof Error) throw new Error(`roundsman dev is not ready; its output ends:\n${readFileSync(output, 'utf8').slice(-4000)}`, { cause: outcome });
   }
 
-  async get(path) {
-    const response = await fetch(`${this.base}api/v1${path}`, this.key ? { headers: { Authorization: `Bearer ${this.key}` } } : {});
+  async get(path, within = patience) {
+    const headers = this.key ? { Authorization: `Bearer ${this.key}` } : {};
+    const response = await fetch(`${this.base}api/v1${path}`, { headers, signal: AbortSignal.timeout(within) });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return response.json();
   }
@@ -211,6 +215,9 @@ export class Stage {
   async page({ width = 1280, height = 900, dark = false, scale = 1, context = this.browser } = {}) {
     const page = await context.newPage();
     page.setDefaultTimeout(patience);
+    // Puppeteer asks at each frame, which is then drawn.
+    const wait = page.waitForFunction.bind(page);
+    page.waitForFunction = (check, options, ...args) => wait(check, { polling: 50, ...options }, ...args);
     page.faults = [];
     page.on('pageerror', (error) => page.faults.push(error.message));
     page.on('console', (message) => {
@@ -247,10 +254,12 @@ export class Stage {
   }
 }
 
+let axe;
+
 // sound returns the faults of accessibility of a page, or of what a selector finds in it: all, or only those of colors, the only ones
 // that differ between the themes.
 export async function sound(page, within, onlyColors = false) {
-  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')); // Puppeteer evaluates past the page's policy.
+  if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate((axe ??= readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'))); // Puppeteer evaluates past the page's policy.
   const { violations } = await page.evaluate((within, rules) => window.axe.run(within ?? document, { resultTypes: ['violations'], ...rules }), within ?? null, onlyColors ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {});
   return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 5).map((n) => `${n.target.join(' ')} ${n.html.slice(0, 160)}`).join(' | ')}`);
 }

@@ -31,6 +31,21 @@ async function touched(session, from, to) {
   await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
 }
 
+test('a finger hits every button, field and fold', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 390, height: 844, scale: 1 });
+  await page.setViewport({ width: 390, height: 844, hasTouch: true, isMobile: true });
+  await stage.shell('roundsman pause compact -r "new disks"');
+  const small = {};
+  for (const route of ['', 'runs', 'runs?state=failed', 'runs/dag~steps~touched', 'runs/dag~wide~touched?view=map', 'job-types/compact', 'workers/node-a', 'locks', 'calendar', 'audit']) {
+    await stage.open(page, route);
+    const found = await page.$$eval('main :is(button, .button, select, input:not([type=checkbox]), .filters summary)', (all) => all.filter((e) => e.checkVisibility() && !e.closest('.rows-head, .choice') && e.getBoundingClientRect().height < 40).map((e) => `${e.textContent.trim() || e.className}: ${Math.round(e.getBoundingClientRect().height)} px`));
+    if (found.length > 0) small[route] = found;
+  }
+  assert.deepEqual(small, {});
+  await stage.shell('roundsman resume compact');
+  await page.close();
+});
+
 // Address, the picture, and what a zoom and a pan change in it.
 const pictures = [
   ['calendar', '.tl-body', () => [...document.querySelectorAll('.tl-axis > :not(.tl-clock)')].map((e) => e.textContent).join()],

@@ -64,6 +64,16 @@ const faults = (page, narrow) =>
         if (cell && !table.querySelector('thead')?.checkVisibility()) found.push(`${table.getAttribute('aria-label') ?? named(table)}: ${named(cell)} has no label`);
       }
     }
+    // Text ends within its card, or can be scrolled; no button is out of sight; no paragraph is a column of words.
+    const held = (e) => e.tagName !== 'SECTION' && (getComputedStyle(e).overflowX !== 'visible' || held(e.parentElement));
+    for (const e of document.querySelectorAll('main section :is(p, code, h2, small, span, dd, li, button)')) {
+      const [box, card] = [e.getBoundingClientRect(), e.closest('section').getBoundingClientRect()];
+      if (box.width === 0 || !e.checkVisibility() || clipped(e)) continue;
+      if (box.right > card.right + 1 && !held(e)) found.push(`${named(e)} ends ${Math.round(box.right - card.right)} px outside`);
+      if (e.tagName === 'P' && box.height > 4 * box.width) found.push(`${named(e)} is ${Math.round(box.width)} px wide and ${Math.round(box.height)} px high`);
+      const scroll = e.tagName === 'BUTTON' && e.closest('.scroll')?.getBoundingClientRect();
+      if (scroll && box.right > scroll.right + 1) found.push(`${named(e)} is out of sight`);
+    }
     return [...found, ...window.violations.splice(0).map((one) => `policy: ${one}`)];
   }, narrow);
 

@@ -109,7 +109,7 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
             Next failed <kbd>F</kbd>
           </button>
         )}
-        <span class="optional">Hover names the job · Enter opens it · Ctrl wheel or + − zooms · 0 shows all</span>
+        <span class="optional full">Hover names the job · Enter opens it · Ctrl wheel or + − zooms · 0 shows all</span>
       </p>
     </>
   );

@@ -7,7 +7,7 @@ import { clock } from '../clock';
 import { useGet } from '../data';
 import { Time } from '../time';
 import type { Access as AccessShown, CreatedKey, Key, KeyList, Me } from '../types';
-import { Awaited, Empty, Facts, Find, Loaded, Page, Section, State, Table } from '../ui';
+import { Awaited, Empty, Facts, Filters, Find, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { logOut } from './login';
 import './access.css';
@@ -152,6 +152,7 @@ function Keys({ of }: { of: { data: KeyList | undefined; error: unknown; isPendi
                       <Time at={key.created_at} /> by {key.created_by}
                     </>
                   ),
+                  full: true,
                 },
                 { name: 'Last use', show: (key) => (key.last_used ? <Time at={key.last_used} /> : <span class="faint">never</span>) },
                 { name: 'State', show: (key) => <KeyState of={key} /> },
@@ -185,10 +186,11 @@ function KeyState({ of }: { of: Key }) {
     <>
       <State word="valid" role="done" />
       {of.expires_at && (
-        <small>
-          {' ends '}
-          <Time at={of.expires_at} />
-        </small>
+        <div>
+          <small>
+            ends <Time at={of.expires_at} />
+          </small>
+        </div>
       )}
     </>
   );
@@ -251,10 +253,10 @@ function WhoMay() {
   const found = useGet<AccessShown>(named ? `/access${query({ name: who })}${groupsOf(groups).map((one, i) => `${i === 0 && who === '' ? '?' : '&'}group=${encodeURIComponent(one)}`).join('')}` : undefined, false);
   return (
     <Section title="What may a person do?">
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <Filters set={named}>
         <Find label="Person" value={who} set={setWho} />
         <Find label="Groups" value={groups} set={setGroups} />
-      </form>
+      </Filters>
       {named ? (
         <Loaded of={found} what="What they may do">
           {({ grants }) => <Grants label="What they may do" of={grants} empty="Nothing: no binding names this person or a group of theirs." />}

@@ -9,8 +9,8 @@ import { Rows } from '../table/rows';
 import { Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { Choice, Find, type Head, Loaded, Page, State } from '../ui';
-import { plural, upper } from '../words';
+import { Choice, Filters, Find, type Head, Loaded, Page, State } from '../ui';
+import { changed, plural, upper } from '../words';
 import { Back } from './changes';
 
 export function Audit({ params }: { params: URLSearchParams }) {
@@ -23,7 +23,7 @@ export function Audit({ params }: { params: URLSearchParams }) {
   const path = `/audit${query({ ...filter, limit: 100 })}`;
   const found = useGet<AuditList>(path);
   const tools = (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+    <Filters set={Object.values(filter).some(Boolean)}>
       <Choice
         label="Who"
         value={filter.kind}
@@ -37,7 +37,7 @@ export function Audit({ params }: { params: URLSearchParams }) {
       {(['actor', 'object', 'job_type'] as const).map((name) => (
         <Find key={name} label={{ actor: 'Actor', object: 'Object begins with', job_type: 'Job type' }[name]} value={filter[name]} set={(text) => setParams({ [name]: text })} />
       ))}
-    </form>
+    </Filters>
   );
   return (
     <Page title="Audit" head={found.data && headOf(found.data)}>
@@ -128,14 +128,13 @@ function What({ of }: { of: AuditEntry }) {
   return (
     <span title={`${of.did}${times} ${code}`}>
       {of.kind === 'scheduler' ? <State word={upper(of.did)} role={roleOf(of.did) ?? 'unknown'} /> : upper(of.did)}
-      {times} {code !== of.did && <span class="code">{code}</span>}
+      {times} {code !== of.did && <span class="code full">{code}</span>}
     </span>
   );
 }
 
 function detail(entry: AuditEntry): string {
-  const change = entry.before !== '' && entry.after !== '' ? `${entry.before} → ${entry.after}` : entry.before + entry.after;
-  return localized([change, entry.detail].filter((text) => text !== '').join('; '));
+  return localized([changed(entry.before, entry.after), entry.detail].filter((text) => text !== '').join('; '));
 }
 
 function AuditObject({ entry }: { entry: AuditEntry }) {

@@ -6,10 +6,10 @@ import { later } from '../later';
 import { isRun, Named, RunName } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { dayOf, span, Time, Took, useZone } from '../time';
+import { dayOf, partsOf, span, Time, Took, useZone } from '../time';
 import { chosenTime, isIn } from '../timeline/brush';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
-import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
+import { Choice, Filters, type Head, Loaded, Page, Section, State } from '../ui';
 import { plural, upper } from '../words';
 import './calendar.css';
 
@@ -24,7 +24,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   const ledger = useGet<Ledger>(past ? ledgerOf(type) : undefined);
   return (
     <Page title="Calendar" head={past ? headOfPast(ledger.data) : headOf(coming.data)}>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <Filters set={dropped || type !== ''}>
         <Choice
           label="Days"
           value={past ? 'past' : ''}
@@ -47,7 +47,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
           Job type
           <input type="search" value={type} onChange={(event) => setParams({ type: event.currentTarget.value.trim() })} />
         </label>
-      </form>
+      </Filters>
       {past ? <Past type={type} dropped={dropped} params={params} /> : <Coming type={type} dropped={dropped} params={params} />}
     </Page>
   );
@@ -81,10 +81,12 @@ function headOfPast(ledger: Ledger | undefined): Head {
   return {
     state: newest ? { word: `${failed.length.toLocaleString('en')} failed or missed`, role: 'failed' } : { word: `${ran.toLocaleString('en')} ran`, role: ran > 0 ? 'done' : 'plan' },
     age: 'in seven days',
-    cause: newest && (
+    cause: newest ? (
       <>
         The last one: {newest.run ? <RunName id={newest.run} /> : jobType(newest)}, {spoken(newest.outcome ?? newest.state)} <Time at={newest.at} />
       </>
+    ) : (
+      'Nothing failed, and nothing was missed.'
     ),
   };
 }
@@ -126,31 +128,19 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                 id={idOf}
                 empty={dropped ? 'Nothing will be skipped.' : 'Nothing is due within seven days.'}
                 columns={[
-                  { name: 'Due', show: (tick) => <Time at={tick.at} relative={false} />, width: '11rem' },
-                  { name: 'Job type', show: jobType, wide: true },
+                  { name: 'Job type', show: jobType },
                   {
                     name: 'Will',
                     show: (tick) => (
                       <State word={tick.state === 'runs' ? 'run' : tick.state} role={tick.state === 'runs' ? 'plan' : 'skipped'} />
                     ),
-                    width: '7rem',
+                    second: true,
                   },
-                  { name: 'Begins', show: (tick) => (tick.begins_at ? late(tick) : ''), width: '9rem' },
-                  {
-                    name: 'Takes',
-                    show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)),
-                    number: true,
-                    width: '7rem',
-                    optional: true,
-                  },
-                  { name: 'Because', show: (tick) => <Because of={tick} />, width: '22rem' },
-                  {
-                    name: 'Of',
-                    show: (tick) =>
-                      tick.object && (isRun(tick.object) ? <Named object={tick.object} row /> : tick.object),
-                    width: '10rem',
-                    optional: true,
-                  },
+                  { name: 'Due', show: (tick) => <Due at={tick.at} />, second: true },
+                  { name: 'Begins', show: (tick) => tick.begins_at && late(tick), optional: true },
+                  { name: 'Takes', show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)), number: true, optional: true },
+                  { name: 'Because', show: (tick) => <Because of={tick} />, wide: true, second: true },
+                  { name: 'Of', show: (tick) => tick.object && (isRun(tick.object) ? <Named object={tick.object} row /> : tick.object), width: '14rem', optional: true },
                 ]}
               />
             </Section>
@@ -158,6 +148,17 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
         );
       }}
     </Loaded>
+  );
+}
+
+// Due is an instant of a schedule, which may have several in a minute.
+function Due({ at }: { at: string }) {
+  const { second } = partsOf(new Date(at));
+  return (
+    <span>
+      <Time at={at} relative={false} />
+      {second !== '00' && `:${second}`}
+    </span>
   );
 }
 
@@ -188,6 +189,13 @@ function late(tick: ForecastTick) {
   return by < 1000 ? 'at once' : `${span(by)} later`;
 }
 
+// spanOf is from the first instant to now, with some room.
+function spanOf(ledger: Ledger) {
+  const [from, to] = [Date.parse(ledger.ticks.at(-1)?.at ?? ledger.from), Date.parse(ledger.as_of)];
+  const room = Math.max((to - from) * 0.02, 60_000);
+  return { from: from - room, to: to + room };
+}
+
 function Past({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
   const found = useGet<Ledger>(ledgerOf(type));
   return (
@@ -200,30 +208,28 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
             {ledger.ticks.length > 0 && (
               <Section title="Over time">
                 <Days ticks={[...ledger.ticks].reverse()} past />
-                <Ticks ticks={ledger.ticks} past whole={{ from: Date.parse(ledger.ticks.at(-1)?.at ?? ledger.from) - 600_000, to: Date.parse(ledger.as_of) + 600_000 }} brush={chosenTime(params)} />
+                <Ticks ticks={ledger.ticks} past whole={spanOf(ledger)} brush={chosenTime(params)} />
               </Section>
             )}
             <Section title="The last seven days" note={counts.join(', ') || undefined}>
               <Cut more={ledger.more} which="earlier" />
+              {ledger.incomplete && (
+                <p class="note">
+                  There are more runs than are read: the ledger begins <Time at={ledger.from} relative={false} />. Choose a job type to see more.
+                </p>
+              )}
               <Rows
                 label="Ledger"
                 rows={rows}
                 id={idOf}
                 empty={dropped ? 'Nothing was skipped or missed.' : 'Nothing was due in the last seven days.'}
                 columns={[
-                  { name: 'Due', show: (tick) => <Time at={tick.at} relative={false} />, width: '11rem' },
-                  { name: 'Job type', show: jobType, wide: true },
-                  { name: 'State', show: (tick) => <State word={tick.state} />, width: '6rem' },
-                  { name: 'Because', show: (tick) => <Because of={tick} />, width: '22rem' },
-                  { name: 'Outcome', show: (tick) => tick.outcome && <State word={tick.outcome} />, width: '8rem' },
-                  {
-                    name: 'Took',
-                    show: (tick) => tick.started_at && <Took from={tick.started_at} to={tick.ended_at} />,
-                    number: true,
-                    width: '6rem',
-                    optional: true,
-                  },
-                  { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} row />, width: '18rem', optional: true },
+                  { name: 'Job type', show: jobType },
+                  { name: 'State', show: (tick) => <State word={tick.outcome ?? tick.state} />, second: true },
+                  { name: 'Due', show: (tick) => <Due at={tick.at} />, second: true },
+                  { name: 'Took', show: (tick) => tick.started_at && <Took from={tick.started_at} to={tick.ended_at} />, number: true, second: true },
+                  { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} row />, width: '20rem', second: true },
+                  { name: 'Because', show: (tick) => <Because of={tick} />, wide: true, second: true },
                 ]}
               />
             </Section>
@@ -245,7 +251,7 @@ function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
     else sum.ran++;
     days.set(day, sum);
   }
-  if (days.size === 0) return null;
+  if (days.size < 2) return null; // The head of the list has the numbers of one day.
   const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
   const height = (n: number) => (n / most) * 60;
   return (

@@ -6,6 +6,7 @@ import { useGet } from '../data';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { Loaded, Section } from '../ui';
+import { changed } from '../words';
 import './changes.css';
 
 // Back is the button that reverts an entry, or the reason why there is none.
@@ -53,7 +54,7 @@ export function WhoChanged({ of }: { of: { job_type: string } | { object: string
                       {entry.via && ` · ${entry.via}`}
                     </small>
                     {(entry.before || entry.after || entry.detail) && (
-                      <p>{localized([entry.before && entry.after ? `${entry.before} → ${entry.after}` : entry.before || entry.after, entry.detail].filter(Boolean).join('; '))}</p>
+                      <p>{localized([changed(entry.before, entry.after), entry.detail].filter(Boolean).join('; '))}</p>
                     )}
                   </div>
                   {entry.put_back?.action && <Back entry={entry} />}

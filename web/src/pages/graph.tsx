@@ -5,7 +5,7 @@ import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { get, query } from '../api';
 import { useGet } from '../data';
-import { isFailed, type Role, spoken } from '../design/state';
+import { isFailed, loudness, type Role, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Cells, layered } from '../graph/cells';
 import { bytesOf, Find, numbersOf, useFailedKey } from '../graph/find';
@@ -133,22 +133,21 @@ function Shown({ run, graph, view, opened, params }: { run: Snapshot; graph: Run
         <span>
           <i class="line blocked" aria-hidden="true" /> blocked by a failure
         </span>
-        <span class="optional">Drag pans · Ctrl wheel or + − zooms · 0 shows all · F next failed</span>
+        <span class="optional full">Drag pans · Ctrl wheel or + − zooms · 0 shows all · F next failed</span>
       </p>
     </>
   );
 }
 
 function Counts({ of, states, roles }: { of: Record<string, number>; states: string[]; roles: Role[] }) {
+  const found = states.map((state, i) => ({ state, role: roles[i] ?? 'unknown', n: of[state] ?? 0 })).filter(({ n }) => n > 0);
   return (
     <span class="counted">
-      {states.map((state, i) =>
-        of[state] ? (
-          <span key={state}>
-            <State word={state} role={roles[i] ?? 'unknown'} /> {of[state]?.toLocaleString('en')}
-          </span>
-        ) : null,
-      )}
+      {found.sort((a, b) => loudness(b.role) - loudness(a.role)).map(({ state, role, n }) => (
+        <span key={state}>
+          <State word={state} role={role} /> {n.toLocaleString('en')}
+        </span>
+      ))}
     </span>
   );
 }

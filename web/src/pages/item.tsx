@@ -13,7 +13,7 @@ import { itemHref, itemPath, runPath } from '../runs';
 import { Both, duration, localized, span, Time, Took, useZone } from '../time';
 import type { ItemDetail, Snapshot } from '../types';
 import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table } from '../ui';
-import { plural } from '../words';
+import { plural, upper } from '../words';
 
 export function ItemPage({ run, id, params }: { run: string; id: string; params: URLSearchParams }) {
   useZone();
@@ -94,10 +94,10 @@ function Now({ item }: { item: ItemDetail }) {
           ['Silent', item.active?.quiet && `no report, output, CPU or I/O for ${span(duration(item.active.quiet))}`],
           ['Last beat', item.active?.beat_at && <Time key="beat" at={item.active.beat_at} />],
           ['Worker', item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>],
-          ['Created', item.created_at && <Time key="created" at={item.created_at} />],
-          ['Modified', item.modified_at && <Time key="modified" at={item.modified_at} />],
-          ['Started', item.started_at && <Time key="started" at={item.started_at} />],
-          [item.standing.ended ? 'Took' : 'For', item.started_at && <Took key="took" from={item.started_at} to={item.ended_at} />],
+          ['Created', item.created_at && <Both key="created" at={item.created_at} />],
+          ['Modified', item.modified_at && <Both key="modified" at={item.modified_at} />],
+          ['Started', item.started_at && <Both key="started" at={item.started_at} />],
+          ['Took', item.standing.ended && item.started_at && <Took key="took" from={item.started_at} to={item.ended_at} />],
           [
             'Needs',
             (item.needs ?? []).length > 0 && (
@@ -163,6 +163,7 @@ function Attempts({ item }: { item: ItemDetail }) {
     <Section title="Attempts">
       <Table
         label={`Attempts at ${item.id}`}
+        stacked
         rows={item.attempts ?? []}
         id={(attempt) => String(attempt.number)}
         empty={item.standing.ended ? 'It ended without an attempt.' : 'None yet: it has not been given to a worker.'}
@@ -173,16 +174,17 @@ function Attempts({ item }: { item: ItemDetail }) {
             show: (attempt) => <State word={attempt.ended_as || (attempt.started_at || item.active?.started ? 'running' : 'sent')} />,
           },
           { name: 'Worker', show: (attempt) => attempt.worker && <a href={href('workers', attempt.worker)}>{attempt.worker}</a> },
-          { name: 'Sent', show: (attempt) => <Time at={attempt.sent_at} /> },
+          { name: 'Sent', show: (attempt) => <Time at={attempt.sent_at} />, optional: true, full: true },
           {
             name: 'Waited',
             show: (attempt) => attempt.started_at && attempt.sent_at && span(Date.parse(attempt.started_at) - Date.parse(attempt.sent_at)),
             number: true,
             optional: true,
+            full: true,
           },
-          { name: 'Started', show: (attempt) => startOf(attempt, item), optional: true },
+          { name: 'Started', show: (attempt) => startOf(attempt, item) },
           { name: 'Took', show: (attempt) => <Took from={attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at)} to={attempt.ended_at} />, number: true },
-          { name: 'Ended', show: (attempt) => <Time at={attempt.ended_at} />, optional: true },
+          { name: 'Ended', show: (attempt) => <Time at={attempt.ended_at} />, optional: true, full: true },
           { name: 'Error', show: (attempt) => attempt.error, wide: true },
         ]}
       />
@@ -215,7 +217,7 @@ function Asked({ item }: { item: ItemDetail }) {
         empty="Nothing."
         columns={[
           { name: 'When', show: (request) => <Time at={request.at} /> },
-          { name: 'What', show: (request) => <code>{request.action}</code> },
+          { name: 'What', show: (request) => <>{upper(request.did)} <span class="code">{request.action}</span></> },
           { name: 'By', show: (request) => request.by },
           { name: 'Why', show: (request) => request.note, wide: true },
         ]}

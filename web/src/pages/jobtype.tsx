@@ -8,9 +8,10 @@ import { Explain } from '../explain';
 import { later } from '../later';
 import { RunName } from '../names';
 import { href } from '../route';
-import { duration, place, span, spans, Time, Took, useZone } from '../time';
+import { Both, duration, place, span, spans, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Explanation, Holds, JobType, RunRef, ShownJobType } from '../types';
 import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { changed } from '../words';
 import { WhoChanged } from './changes';
 import { jobTypeState } from './jobtypes';
 import './jobtype.css';
@@ -45,7 +46,7 @@ export function JobTypePage({ name }: { name: string }) {
                   of={[
                     ['State', jobTypeState(type)],
                     ['Paused by', type.paused && (type.paused_by ?? 'not known')],
-                    ['Paused', type.paused && type.paused_at && <Time at={type.paused_at} />],
+                    ['Paused', type.paused && type.paused_at && <Both at={type.paused_at} />],
                     ['Note', type.paused && type.pause_note],
                     ['Handler', <code key="handler">{type.spec.handler}</code>],
                     ['Lane', type.spec.lane && <a href={`${href('locks')}?lane=${segment(type.spec.lane)}`}>{type.spec.lane}</a>],
@@ -69,7 +70,16 @@ export function JobTypePage({ name }: { name: string }) {
 function Why({ name }: { name: string }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(name)}`);
   if (found.isPending) return <Awaited />;
-  if (found.data && (found.data.reasons ?? []).length === 0) return null;
+  const reasons = found.data?.reasons ?? [];
+  if (found.data && reasons.length === 0) return null;
+  // A healthy job type that waits for its time has no card with a title.
+  if (reasons.length > 0 && reasons.every(({ code }) => code === 'NOT_DUE_UNTIL')) {
+    return (
+      <section class="calm" aria-label="Why it does not run">
+        <Explain thing={name} />
+      </section>
+    );
+  }
   return (
     <Section title="Why it does not run">
       <Explain thing={name} />
@@ -107,8 +117,8 @@ function LastChange({ of }: { of: NonNullable<ShownJobType['changed']> }) {
   return (
     <>
       {by} {did}, <Time at={at} />
-      <small class="what" title={`${before && after ? `${before} → ${after}` : (before ?? after ?? '')} ${action}`}>
-        {before && after ? `${before} → ${after}` : (before ?? after)}
+      <small class="what" title={`${changed(before, after)} ${action}`}>
+        {changed(before, after)}
       </small>
     </>
   );
@@ -266,6 +276,7 @@ function Held({ name }: { name: string }) {
         {({ holds }) => (
           <Table
             label={`Keys of ${name} that are held back`}
+            stacked
             rows={holds ?? []}
             id={(hold) => `${hold.dedupe_key}${hold.code}`}
             empty="Nothing is held back: no key was disabled by the retry budget, and none was marked as done."
@@ -274,7 +285,7 @@ function Held({ name }: { name: string }) {
               { name: 'Because', show: (hold) => <code>{hold.code}</code> },
               { name: 'Until', show: (hold) => <Time at={hold.until} relative={false} /> },
               { name: 'Failures', show: (hold) => hold.failures, number: true },
-              { name: 'Last error', show: (hold) => hold.last_error, wide: true, optional: true },
+              { name: 'Last error', show: (hold) => hold.last_error, wide: true, optional: true, full: true },
               {
                 name: 'Remedy',
                 show: (hold) =>

@@ -7,7 +7,7 @@ import { Middle, Whole } from '../table/text';
 import { localized, spans, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { JobType, JobTypeList } from '../types';
-import { Choice, type Head, Loaded, Page, State } from '../ui';
+import { Choice, Filters, type Head, Loaded, Page, State } from '../ui';
 import { actsOnJobType } from '../verbs';
 import { plural } from '../words';
 
@@ -67,7 +67,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
   const state = params.get('state') ?? '';
   const by = params.get('sort') ?? '';
   const tools = (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+    <Filters set={state !== ''}>
       <label class="choice">
         Name, handler or lane
         <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
@@ -82,7 +82,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
         ]}
         set={(value) => setParams({ state: value })}
       />
-    </form>
+    </Filters>
   );
   return (
     <Page

@@ -47,6 +47,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           {(found) => (
             <Table
               label="Lanes"
+              stacked
               rows={busiest(found.lanes)}
               id={(lane) => lane.name}
               empty={
@@ -64,6 +65,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           {(found) => (
             <Table
               label="Pools"
+              stacked
               rows={busiest(found.pools)}
               id={(pool) => pool.name}
               empty={
@@ -86,6 +88,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           {(found) => (
             <Table
               label="Objects"
+              stacked
               rows={busiest(found.objects)}
               id={(thing) => thing.name}
               empty={

@@ -11,7 +11,7 @@ import { isRun, Named, runName, RunName, Said, sentence } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { failedRuns, isOpen } from '../runs';
-import { localized, Time } from '../time';
+import { brief, localized, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
 import { Awaited, Empty, Loaded, Page, Section, Table } from '../ui';
@@ -79,7 +79,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
       why: (
         <>
           <Said text={need.detail} />
-          {need.until && (
+          {need.until && !localized(need.detail).includes(brief(need.until)) && (
             <>
               {/[.?!]$/.test(need.detail) ? ' ' : '. '}
               Until <Time at={need.until} relative={false} />.
@@ -101,11 +101,26 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
 function ToLookAt({ of, waits }: { of: DoctorReport | undefined; waits: boolean }) {
   if (waits) return <Awaited />;
   const wrong = (of?.checks ?? []).filter((check) => check.verdict !== 'ok' && check.name !== 'needs a person');
-  if (wrong.length === 0) return null;
+  const failed = wrong.filter((check) => check.verdict === 'fail');
+  const others = wrong.filter((check) => check.verdict !== 'fail');
   return (
-    <Section title="To look at" note={<a href={href('doctor')}>doctor</a>}>
-      <Checks of={wrong} />
-    </Section>
+    <>
+      {failed.length > 0 && (
+        <Section title="Checks that fail" note={<a href={href('doctor')}>doctor</a>} look="alarm">
+          <Checks of={failed} />
+        </Section>
+      )}
+      {others.length > 0 && (
+        <section>
+          <details class="fold2">
+            <summary>
+              <b>{plural(others.length, 'check')} to look at</b> {others.map((check) => check.name).join(', ')}
+            </summary>
+            <Checks of={others} />
+          </details>
+        </section>
+      )}
+    </>
   );
 }
 
@@ -146,6 +161,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                     name: 'Last runs',
                     show: ([run]) => run?.job_type && <LastRuns name={run.job_type} />,
                     optional: true,
+                    full: true,
                   },
                   { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
                   {
@@ -251,7 +267,7 @@ function Running() {
                       <RunName id={run.workflow_id} />
                     </span>
                     {(run.standing.cause || (run.progress?.total ?? 0) > 0) && (
-                      <p class="why">
+                      <p class={`why ${(run.progress?.total ?? 0) > 0 ? '' : sentence(run.standing.cause ?? '')}`}>
                         {[run.progress && run.progress.total > 0 && `${run.progress.ended.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`, run.standing.cause && localized(run.standing.cause)].filter(Boolean).join(', ')}
                       </p>
                     )}

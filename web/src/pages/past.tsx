@@ -20,7 +20,7 @@ export function Past({ params }: { params: URLSearchParams }) {
   const found = useList<PastGrantList>(`/past-grants${query({ limit: 100, ...(kind && { [kind]: name }) })}`);
   const first = found.data?.pages[0];
   return (
-    <Section title={kind ? `Held before: ${kind} ${name}` : 'Held before'} note={first && `the last ${first.kept.toLocaleString('en')} of ${plural(first.released, 'release')}`}>
+    <Section title={kind ? `Held before: ${kind} ${name}` : 'Held before'} note={first && !kind && `the last ${first.kept.toLocaleString('en')} of ${plural(first.released, 'release')}`}>
       {kind && (
         <p>
           <a href={href('locks')}>Show all lanes, pools and objects</a>

@@ -18,7 +18,7 @@ import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
 import { Both, clockOf, duration, localized, span, Time, Took, useNow, useZone } from '../time';
 import type { Explanation, Item, Reason, RunFailures, Snapshot } from '../types';
-import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
+import { Cause, Choice, Facts, Filters, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
 import { plural } from '../words';
 import { WhoChanged } from './changes';
 import { Graph, Task } from './graph';
@@ -194,9 +194,9 @@ function Now({ run }: { run: Snapshot }) {
             run.kind === 'dag' ? 'Tasks' : 'Jobs',
             run.progress && <Meter used={run.progress.ended} of={run.progress.total} label="ended" />,
           ],
-          ['Started', <Time key="started" at={run.started_at} />],
-          ['Modified', open && run.modified_at && <Time key="modified" at={run.modified_at} />],
-          [open ? 'For' : 'Took', <Took key="took" from={run.started_at} to={run.ended_at} />],
+          ['Started', <Both key="started" at={run.started_at} />],
+          ['Modified', open && run.modified_at && <Both key="modified" at={run.modified_at} />],
+          ['Took', !open && <Took key="took" from={run.started_at} to={run.ended_at} />],
           ['Ends by', run.deadline && <Time key="deadline" at={run.deadline} relative={false} />],
           ['Held until', run.dag_status?.held_until && <Time key="held" at={run.dag_status.held_until} relative={false} />],
           ['Lane', run.group?.lane && <a href={href('locks')}>{run.group.lane}</a>],
@@ -273,7 +273,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';
   const filtered = state !== '' || of !== '' || find !== '' || since !== '';
   const tools = (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+    <Filters set={filtered}>
       <Find label={run.kind === 'dag' ? 'Task' : 'Key or number'} value={find} set={(value) => setParams({ find: value, id: '' })} />
       <Choice
         label="State"
@@ -291,7 +291,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
           {clockOf(since)} to {clockOf(until)} ✕
         </button>
       )}
-    </form>
+    </Filters>
   );
   return (
     <Section title={what} note={found.total !== undefined && `${plural(found.total, what.toLowerCase().slice(0, -1))}${isOpen(run) && sort !== '' ? ', as they were when they were sorted' : ''}`}>

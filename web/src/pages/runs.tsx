@@ -6,14 +6,13 @@ import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
 import { useGet, useList } from '../data';
 import { isFailure } from '../design/state';
-import { RunName, runName } from '../names';
+import { Cited, RunName, runName } from '../names';
 import { href, setParams } from '../route';
 import { failedRuns, isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
-import { Whole } from '../table/text';
 import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
-import { Choice, Failure, Find, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
@@ -50,7 +49,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
   const found = useList<RunList>(path);
   const failed = useGet<RunList>(failedRuns());
   const tools = (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+    <Filters set={[kind, name, state, since, dry].some(Boolean)}>
       <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
       <Choice
         label="Kind"
@@ -92,7 +91,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
         ]}
         set={(value) => setParams({ dry_runs: value })}
       />
-    </form>
+    </Filters>
   );
   return (
     <Page title="Runs" head={failed.data && headOf(failed.data)}>
@@ -274,7 +273,7 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
           sort: 'state',
           value: (run) => run.standing.state,
         },
-        { name: 'Why', show: (run) => <Whole of={localized(run.standing.cause ?? '')} />, wide: true, optional: true, second: true },
+        { name: 'Why', show: (run) => <Cited of={run.standing.cause ?? ''} />, wide: true, optional: true, second: true },
         {
           name: 'Of',
           show: (run) =>
@@ -284,6 +283,7 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
               <a href={`${href('runs')}?kind=dag&name=${encodeURIComponent(run.dag ?? '')}`}>{run.dag}</a>
             ),
           optional: true,
+          full: true,
           width: '12rem',
           sort: 'of',
           value: (run) => run.job_type ?? run.dag,

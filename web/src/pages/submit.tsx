@@ -3,13 +3,14 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Action } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
+import { quote } from '../api';
 import { useGet } from '../data';
 import { SchemaForm } from '../form';
 import { RunName } from '../names';
 import { go, href } from '../route';
 import { duration, span } from '../time';
 import type { Handler, HandlerList, JobType, JobTypeList, Schema, SubmittedJobs } from '../types';
-import { Facts, Loaded, Page, Section } from '../ui';
+import { Facts, Json, Loaded, Page, Section } from '../ui';
 import { plural } from '../words';
 import './submit.css';
 
@@ -71,7 +72,8 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
       <small id={`${name}-hint`}>{hint}</small>
     </div>
   );
-  const { policy, lane } = type.spec;
+  const { policy, lane, labels, resources, job_resources } = type.spec;
+  const execute = type.spec.execute as { command?: string[] } | undefined;
   const closed = type.window && !type.window.open;
   return (
     <div class="cols">
@@ -79,21 +81,19 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
         <Section title="The job" note="empty fields have the values of the job type">
           <form class="submit" onSubmit={(event) => event.preventDefault()}>
             {which}
+            <div class="field">
+              <label for="priority">Priority</label>
+              <select id="priority" value={form.priority} onChange={(event) => set({ priority: event.currentTarget.value })}>
+                <option value="">normal</option>
+                {['low', 'high', 'critical'].map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            </div>
             <SchemaForm legend="Params" schema={handler?.params as Schema | undefined} value={form.params} set={(params) => set({ params })} />
             {text('key', 'Dedupe key', 'The job does not run next to another one with this key. Empty: it always runs.')}
+            {text('node', 'Only on worker', 'Empty: wherever there is room.')}
             {text('summary', 'Summary', 'One line for others.')}
-            <div class="pair">
-              {text('node', 'Only on worker', 'Empty: wherever there is room.')}
-              <div class="field">
-                <label for="priority">Priority</label>
-                <select id="priority" value={form.priority} onChange={(event) => set({ priority: event.currentTarget.value })}>
-                  <option value="">normal</option>
-                  {['low', 'high', 'critical'].map((one) => (
-                    <option key={one}>{one}</option>
-                  ))}
-                </select>
-              </div>
-            </div>
             {closed && (
               <label class="tick">
                 <input type="checkbox" checked={form.ignore} onChange={(e) => set({ ignore: e.currentTarget.checked })} /> Although its window is closed
@@ -119,13 +119,21 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
             of={[
               ['Job type', <a key="type" href={href('job-types', type.name)}>{type.name}</a>],
               ['Handler', type.spec.handler ?? 'a DAG'],
+              ['Runs on', Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`).join(', ')],
               ['Lane', lane && <a href={`${href('locks')}?lane=${encodeURIComponent(lane)}`}>{lane}</a>],
+              ['Pools', Object.entries({ ...resources, ...job_resources }).map(([name, n]) => `${n} of ${name}`).join(', ')],
               ['Timeout', policy?.execution_timeout && span(duration(policy.execution_timeout))],
+              ['Retries', policy?.retry_limit],
               ['Window', type.window && (closed ? 'closed now' : 'open now')],
             ]}
           />
-          <p class="note">It has the limits and retries of its job type. It does not count as a run of the Schedule.</p>
+          <p class="note">It does not count as a run of its schedule.</p>
         </Section>
+        {execute !== undefined && (
+          <Section title="What it executes" note="with the params of the job">
+            {Array.isArray(execute.command) ? <pre tabIndex={0}>{execute.command.map(quote).join(' ')}</pre> : <Json of={execute} />}
+          </Section>
+        )}
       </div>
     </div>
   );

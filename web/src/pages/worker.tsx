@@ -7,7 +7,7 @@ import { later } from '../later';
 import { Prose, RunName } from '../names';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
-import { duration, span, Time, Took } from '../time';
+import { Both, duration, span, Time, Took } from '../time';
 import type { MayReboot, Worker } from '../types';
 import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural, upper } from '../words';
@@ -39,7 +39,7 @@ export function WorkerPage({ id }: { id: string }) {
                 <Facts
                   of={[
                     ['State', <State key="state" word={worker.state} />],
-                    ['Since', <Time key="since" at={worker.since} />],
+                    ['Since', <Both key="since" at={worker.since} />],
                     ['Because', worker.kept?.reason || worker.cause?.reason],
                     ['By', worker.kept?.by],
                     ['Jobs', <Slots key="slots" worker={worker} />],
@@ -102,7 +102,7 @@ function History({ worker }: { worker: Worker }) {
           { name: 'When', show: (t) => <Time at={t.at} /> },
           { name: 'From', show: (t) => t.from && <State word={t.from} />, optional: true },
           { name: 'To', show: (t) => <State word={t.to} /> },
-          { name: 'Code', show: (t) => <code>{t.code}</code>, optional: true },
+          { name: 'Code', show: (t) => <code>{t.code}</code>, optional: true, full: true },
           { name: 'Why', show: (t) => t.reason, wide: true },
           { name: 'By', show: (t) => t.by },
         ]}
@@ -201,6 +201,7 @@ function Jobs({ worker }: { worker: Worker }) {
         {worker.unanswered && <p class="note">Not all runs could be asked: {worker.unanswered}</p>}
         <Table
           label={`Items on ${worker.registration.id}`}
+          stacked
           rows={worker.items ?? []}
           id={(item) => `${item.run.workflow_id}/${item.id}`}
           empty="No open run has anything there."
@@ -218,19 +219,19 @@ function Jobs({ worker }: { worker: Worker }) {
     <Section title="Jobs" note={plural((worker.report.jobs ?? []).length + (worker.report.omitted ?? 0), 'job')}>
       <Table
         label={`Jobs on ${worker.registration.id}`}
+        stacked
         rows={worker.report.jobs ?? []}
         id={(job) => `${job.group_id}/${job.job_id}`}
         empty="Nothing runs there now."
         columns={[
           { name: 'Job', show: (job) => <a href={`${runHref(job.group_id)}/items/${segment(job.job_id)}`}>{job.job_id}</a> },
-          { name: 'Run', show: (job) => <RunName id={job.group_id} />, wide: true, optional: true },
+          { name: 'Run', show: (job) => <RunName id={job.group_id} />, wide: true },
           { name: 'State', show: (job) => <State word={job.state} /> },
           { name: 'For', show: (job) => <Took from={job.started_at} />, number: true },
           {
             name: 'Progress',
             show: (job) => `${job.percent >= 0 ? `${Math.round(job.percent)} % ` : ''}${job.stage ?? ''} ${job.message ?? ''}`,
             wide: true,
-            optional: true,
           },
         ]}
       />

@@ -7,7 +7,7 @@ import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { ListedWorker, RemovedWorkers, Worker, WorkerList } from '../types';
-import { Choice, type Head, Loaded, Meter, Page, State } from '../ui';
+import { Choice, Filters, type Head, Loaded, Meter, Page, State } from '../ui';
 import { actsOnWorker } from '../verbs';
 import { Fleet, inUse } from './fleet';
 import { plural } from '../words';
@@ -65,7 +65,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
     );
   const by = params.get('sort') ?? '';
   const tools = (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+    <Filters set={state !== ''}>
       <label class="choice">
         Name, host or label
         <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
@@ -76,7 +76,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
         of={[['', 'all'], ...['ONLINE', 'UNREACHABLE', 'OFFLINE', 'DRAINING', 'CORDONED'].map((s): [string, string] => [s, spoken(s)])]}
         set={(value) => setParams({ state: value })}
       />
-    </form>
+    </Filters>
   );
   return (
     <Page
@@ -149,7 +149,6 @@ export function Workers({ params }: { params: URLSearchParams }) {
                   value: (worker) => worker.state,
                   second: true,
                 },
-                { name: 'Why', show: (worker) => <Whole of={because(worker)} />, wide: true, optional: true, second: true },
                 {
                   name: 'In use',
                   show: (worker) => {
@@ -167,8 +166,9 @@ export function Workers({ params }: { params: URLSearchParams }) {
                   width: '18rem',
                 },
                 { name: 'Since', show: (worker) => <Time at={worker.since} />, number: true, sort: 'since', value: (worker) => Date.parse(worker.since ?? ''), second: true },
+                { name: 'Why', show: (worker) => <Whole of={because(worker)} />, wide: true, optional: true, second: true },
                 { name: 'Host', show: (worker) => worker.registration.host, optional: true, width: '12rem', sort: 'host', value: (worker) => worker.registration.host },
-                { name: 'Version', show: (worker) => <Middle of={worker.registration.version ?? ''} />, optional: true, width: '7rem', sort: 'version', value: (worker) => worker.registration.version },
+                { name: 'Version', show: (worker) => <Middle of={worker.registration.version ?? ''} />, optional: true, full: true, width: '7rem', sort: 'version', value: (worker) => worker.registration.version },
               ]}
             />
           </>

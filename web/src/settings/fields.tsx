@@ -47,6 +47,9 @@ export function Fields({ form, path, of, skip = [] }: { form: Form; path: Path; 
   );
 }
 
+// broken may begin a new line behind each underscore.
+const broken = (name: string) => name.split(/(?<=_)/).map((part, i) => <Fragment key={part}>{i > 0 && <wbr />}{part}</Fragment>);
+
 export function Setting({ form, path, schema, label }: { form: Form; path: Path; schema: Schema; label?: string }) {
   const id = useId();
   const change = typed(form.patch, path);
@@ -57,7 +60,7 @@ export function Setting({ form, path, schema, label }: { form: Form; path: Path;
   const hint = [schema.description, change && `was ${before === undefined ? `the default${schema.default === undefined ? '' : `, ${String(schema.default)}`}` : textOf(before).replaceAll('\n', ' ')}`];
   return (
     <div class={change ? 'setting changed' : 'setting'}>
-      <label for={id}>{name}</label>
+      <label for={id}>{broken(name)}</label>
       <div>
         <Input
           id={id}

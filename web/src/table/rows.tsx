@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { ask, verbOf } from '../action';
 import { keepPlace, keepState, placeOf, stateOf } from '../place';
 import { parse } from '../route';
-import { classOf, type Column, Empty, Heading, type Sorting, useNarrow } from '../ui';
+import { classOf, type Column, Empty, Heading, type Sorting, useMedium, useNarrow } from '../ui';
 import { Bulk, mostPicked, type Picking } from './bulk';
 import { ColumnMenu, useHidden } from './columns';
 import { useRowHeight } from './density';
@@ -50,7 +50,8 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const small = useNarrow();
   const height = useRowHeight();
   const [hidden, hide] = useHidden(label);
-  const columns = small ? all.filter((c) => !c.optional || c.second) : all.filter((c, i) => i === 0 || !hidden.has(c.name));
+  const medium = useMedium();
+  const columns = small ? all.filter((c) => !c.optional || c.second) : all.filter((c, i) => i === 0 || !(hidden.has(c.name) || (medium && c.full)));
   const rows = sorted(given, all, sorting?.by ?? '');
   const scroll = useRef<HTMLDivElement>(null);
   // bar is the height of a horizontal scroll bar, if there is one.
@@ -252,7 +253,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       {tools}
       <span class="end">
         {note}
-        {!small && <ColumnMenu of={all.slice(1).map((c) => c.name)} hidden={hidden} hide={hide} />}
+        {!small && <ColumnMenu of={all.slice(1).filter((c) => !(medium && c.full)).map((c) => c.name)} hidden={hidden} hide={hide} />}
       </span>
     </div>
   );

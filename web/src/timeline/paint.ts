@@ -34,7 +34,7 @@ export function paint(canvas: HTMLCanvasElement, drawn: { row: Packed; boxes: Bo
   const style = getComputedStyle(canvas);
   const color = (name: string) => style.getPropertyValue(name).trim();
   const fills = new Map<string, string>(Object.entries(bars).map(([role, name]) => [role, color(name)]));
-  const [ground, idle] = [color('--surface'), color('--idle')];
+  const [ground, idle, faint] = [color('--surface'), color('--idle'), color('--line-2')];
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.clearRect(0, 0, width, height);
   const hatched = hatch(context, idle);
@@ -53,7 +53,7 @@ export function paint(canvas: HTMLCanvasElement, drawn: { row: Packed; boxes: Bo
           context.fillRect(x - 1, y - 1, width + 2, row.bar + 2);
         }
         if (bar.look === 'plan') {
-          context.strokeStyle = idle;
+          context.strokeStyle = bar.role === 'skipped' ? faint : idle;
           context.strokeRect(x + 0.5, y + 0.5, Math.max(width - 1, 1), row.bar - 1);
           continue;
         }

@@ -130,7 +130,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
       <div class="tl-axis" style={{ height: `${axis}px` }} aria-hidden="true">
         {marks.map((mark) => {
           const x = xOf(view, size.width, mark.at);
-          if (x < 16 || x > size.width - 16 || (badge !== undefined && Math.abs(x - badge) < 52)) return null;
+          if (x < 16 || x > size.width - letter * mark.label.length || (badge !== undefined && Math.abs(x - badge) < 52)) return null;
           return (
             <span key={mark.at} style={{ left: `${size.name + x}px` }}>
               {mark.label}
@@ -201,8 +201,11 @@ function tipPlace({ row, box }: { row: Packed; box: Box }, size: { width: number
   return place;
 }
 
-// whole is the length of a name that fits.
-const whole = 18;
+// letter is half the width of a letter of the axis.
+const letter = 3.5;
+
+// whole is the length of a name that fits on a telephone.
+const whole = 12;
 
 // Name is cut in the middle: names often differ at their ends.
 function Name({ row }: { row: Row }) {

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
@@ -44,8 +45,14 @@ func pauseButton() testsuite.Option {
 
 func newInProcess(t *testing.T, slots int, handler jobtype.Handler, options ...testsuite.Option) *inProcess {
 	t.Helper()
-	p := &inProcess{t: t, server: replay.StartServer(t, options...)}
-	p.client = p.dial("control")
+	return newInProcessOn(t, replay.StartServer(t, options...), slots, handler, nil)
+}
+
+// newInProcessOn uses a server that runs. intercept sees the calls of the control plane.
+func newInProcessOn(t *testing.T, server *testsuite.Server, slots int, handler jobtype.Handler, intercept grpc.UnaryClientInterceptor) *inProcess {
+	t.Helper()
+	p := &inProcess{t: t, server: server}
+	p.client = p.dialed(starter.Options{Identity: "control", Intercept: intercept})
 	stop := func(process interface{ Stop(context.Context) error }) {
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
@@ -78,7 +85,13 @@ func (p *inProcess) of(t *testing.T) *inProcess {
 
 func (p *inProcess) dial(identity string) *starter.Client {
 	p.t.Helper()
-	dialed, err := starter.Dial(p.t.Context(), starter.Options{Address: p.server.Address(), Identity: identity})
+	return p.dialed(starter.Options{Identity: identity})
+}
+
+func (p *inProcess) dialed(options starter.Options) *starter.Client {
+	p.t.Helper()
+	options.Address = p.server.Address()
+	dialed, err := starter.Dial(p.t.Context(), options)
 	require.NoError(p.t, err)
 	p.t.Cleanup(dialed.Close)
 	return dialed

@@ -15,12 +15,14 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
 // TestPages: on a real server a page can be read while open and closed, and the keeper closes a page whose run
@@ -211,4 +213,61 @@ func (p *inProcess) statesOf(workflowID string) (chain []stateOfRun) {
 		chain, run = append(chain, of), before
 	}
 	return chain
+}
+
+// interruptions calls do while the control plane stores a state, each other time.
+type interruptions struct {
+	do     func()
+	states atomic.Int64
+}
+
+func (i *interruptions) intercept(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	start, ok := request.(*workflowservice.StartWorkflowExecutionRequest)
+	if ok && start.GetWorkflowType().GetName() == contract.PageWorkflow && start.GetMemo().GetFields()["state"] != nil && i.states.Add(1)%2 == 1 {
+		i.do()
+	}
+	return invoke(ctx, method, request, reply, cc, opts...)
+}
+
+// TestAMessageArrivesWhileARunContinues: it is applied, and no workflow task fails for it. A failed task would have replayed the
+// whole history.
+func TestAMessageArrivesWhileARunContinues(t *testing.T) {
+	t.Parallel()
+	const jobs = 150
+	for _, canceled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("canceled %t", canceled), func(t *testing.T) {
+			t.Parallel()
+			var messages interruptions
+			p := newInProcessOn(t, replay.StartServer(t), 10, flood{}, messages.intercept)
+			c := p.client.Temporal()
+			const id = "group/interrupted"
+			messages.do = func() {
+				if canceled {
+					assert.NoError(t, c.CancelWorkflow(t.Context(), id, ""))
+				} else {
+					assert.NoError(t, c.SignalWorkflow(t.Context(), id, "", contract.SignalResume, contract.PauseInput{By: "ann"}))
+				}
+			}
+			spec := floodSpec("interrupted", jobs, 400, jobtype.Policy{MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 10, PerWorkerExecutionConcurrency: 10})
+			spec.Params = fmt.Appendf(nil, `{"n":%d,"bytes":400,"noise":true}`, jobs)
+			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: contract.ControlQueue}, contract.JobGroupWorkflow,
+				contract.JobGroupInput{RollEvents: 150, Spec: spec})
+			require.NoError(t, err)
+			result := p.end(run)
+			if canceled {
+				assert.Equal(t, contract.OutcomeCanceled, result.Outcome, result.Reason)
+			} else {
+				assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+				assert.Equal(t, jobs, result.Counts.Completed)
+			}
+			assert.Positive(t, messages.states.Load())
+			for _, of := range p.statesOf(id) {
+				for events := c.GetWorkflowHistory(t.Context(), id, of.run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+					event, err := events.Next()
+					require.NoError(t, err)
+					assert.Nil(t, event.GetWorkflowTaskFailedEventAttributes(), "event %d of run %s", event.GetEventId(), of.run)
+				}
+			}
+		})
+	}
 }

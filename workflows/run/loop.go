@@ -322,9 +322,14 @@ func (l *Loop) continueAsNew() error {
 	if !saved {
 		return nil
 	}
-	if len(pages.Pages) > 0 && !l.mayContinueAsNew() {
-		l.Drop(pages.Pages) // Messages came meanwhile.
-		return nil
+	if len(pages.Pages) > 0 {
+		if err := callNextTask(l.ctx).Get(l.ctx, nil); err != nil {
+			return err
+		}
+		if !l.mayContinueAsNew() {
+			l.Drop(pages.Pages) // Messages came meanwhile.
+			return nil
+		}
 	}
 	return workflow.NewContinueAsNewError(l.ctx, l.Workflow, append(l.kind.Arguments(pages), state)...)
 }

@@ -175,7 +175,7 @@ func (r *Runner) Collect() (tick bool) {
 
 // Idle reports whether continue-as-new would lose nothing. The engine repeats a lost probe.
 func (r *Runner) Idle() bool {
-	return !r.touched && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero()
+	return !r.touched && (r.canceled || !r.Canceled()) && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero()
 }
 
 // CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of item.

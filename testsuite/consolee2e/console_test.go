@@ -1,6 +1,9 @@
 package consolee2e
 
 import (
+	"bufio"
+	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,9 +18,9 @@ import (
 )
 
 // longest are the files that take longest. They begin first, in this order.
-var longest = []string{"whole", "timeline", "still", "why", "journeys", "live", "handover", "pages", "record", "sizes", "small", "forms", "tables", "graph", "typed", "cancel", "codes"}
+var longest = []string{"whole", "timeline", "why", "journeys", "live", "handover", "pages", "sizes", "small", "forms", "tables", "graph", "typed", "cancel"}
 
-// atOnce files run at once. Each has a control plane, a server, two workers and a browser.
+// atOnce files run at once. Each has a control plane, a server, two workers and a browser: those that share them run one after another.
 const atOnce = 2
 
 // TestInBrowser runs web/test: every page by axe-core and under its policy in both
@@ -40,42 +43,123 @@ func TestInBrowser(t *testing.T) {
 	if full != nil && headless != nil && os.Getenv("CHROMIUM") == "" {
 		t.Skip("skipped: no Chromium: install Debian's chromium-headless-shell, or name one with CHROMIUM")
 	}
-	names := files(t, web)
-	queue := make(chan string)
+	d := driver{node: node, web: web}
+	sharing, alone := files(t, web)
+	queue := make(chan []string)
 	var workers sync.WaitGroup
 	for range atOnce {
 		workers.Go(func() {
-			for name := range queue {
-				t.Run(name, func(t *testing.T) {
-					run := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=spec", filepath.Join("test", name+suffix))
-					run.Dir = web
-					output, err := run.CombinedOutput()
-					t.Logf("%s", output)
-					require.NoError(t, err)
-				})
+			for names := range queue {
+				d.files(t, names)
 			}
 		})
 	}
-	for _, name := range names {
-		queue <- name
+	queue <- sharing
+	for _, name := range alone {
+		queue <- []string{name}
 	}
 	close(queue)
 	workers.Wait()
 }
 
-const suffix = ".test.mjs"
+// driver runs files of web/test.
+type driver struct{ node, web string }
 
-// files lists all files of tests without their suffix, the longest first.
-func files(t *testing.T, web string) []string {
+// files runs files one after another. Several share a stage, up to the first that fails in it: the next one begins with a new stage.
+func (d driver) files(t *testing.T, names []string) {
+	t.Helper()
+	shared := &stage{}
+	defer func() { shared.end() }()
+	for _, name := range names {
+		ok := t.Run(name, func(t *testing.T) {
+			run := exec.CommandContext(t.Context(), d.node, "--test-reporter=spec", filepath.Join("test", name+suffix))
+			run.Dir = d.web
+			if len(names) > 1 {
+				require.NoError(t, shared.begin(d))
+				run.Env = append(os.Environ(), "ROUNDSMAN_STAGE="+shared.given)
+			}
+			output, err := run.CombinedOutput()
+			t.Logf("%s", output)
+			require.NoError(t, err)
+		})
+		if !ok {
+			shared.end()
+		}
+	}
+}
+
+// stage is a control plane, a server, two workers and a browser for several files.
+type stage struct {
+	// given is for Stage.shared of web/test; empty before it has begun.
+	given string
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+func (s *stage) begin(d driver) error {
+	if s.given != "" {
+		return nil
+	}
+	s.cmd = exec.CommandContext(context.Background(), d.node, filepath.Join("test", "shared.mjs"))
+	s.cmd.Dir, s.cmd.Stderr = d.web, os.Stderr
+	stdin, err := s.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.stdin = stdin
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	s.given = strings.TrimSpace(line)
+	return err
+}
+
+// end ends the processes of a stage, if it has any.
+func (s *stage) end() {
+	if s.stdin != nil {
+		_ = s.stdin.Close()
+		_ = s.cmd.Wait()
+	}
+	*s = stage{}
+}
+
+const (
+	suffix = ".test.mjs"
+	// shares is in each file that leaves a stage as it was.
+	shares = "Stage.shared()"
+)
+
+// files lists all files of tests without their suffix: those that share a stage, and the others, the longest first.
+func files(t *testing.T, web string) (sharing, alone []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(web, "test", "*"+suffix))
 	require.NoError(t, err)
-	names := slices.Clone(longest)
 	for _, file := range found {
-		if name := strings.TrimSuffix(filepath.Base(file), suffix); !slices.Contains(longest, name) {
-			names = append(names, name)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		name := strings.TrimSuffix(filepath.Base(file), suffix)
+		if strings.Contains(string(text), shares) {
+			sharing = append(sharing, name)
+		} else {
+			alone = append(alone, name)
 		}
 	}
-	require.Len(t, names, len(found), "a file of the list is not in web/test")
-	return names
+	slices.SortStableFunc(alone, func(a, b string) int { return rank(a) - rank(b) })
+	for _, name := range longest {
+		require.Contains(t, alone, name, "a file of the list is not in web/test, or it shares a stage")
+	}
+	return sharing, alone
+}
+
+// rank is the place of a file that runs alone.
+func rank(name string) int {
+	if i := slices.Index(longest, name); i >= 0 {
+		return i
+	}
+	return len(longest)
 }

@@ -8,7 +8,7 @@ const options = { skip, timeout: 300_000 };
 let stage;
 
 before(async () => {
-  if (!skip) stage = await Stage.up();
+  if (!skip) stage = await Stage.shared();
 });
 after(() => stage?.down());
 

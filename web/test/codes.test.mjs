@@ -9,7 +9,7 @@ let stage;
 
 before(async () => {
   if (options.skip) return;
-  stage = await Stage.up();
+  stage = await Stage.shared();
 });
 after(() => stage?.down());
 

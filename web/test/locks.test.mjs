@@ -19,7 +19,7 @@ const waits = (code) => async (run) => (await stage.get(`/explain?thing=${encode
 
 before(async () => {
   if (skip) return;
-  stage = await Stage.up();
+  stage = await Stage.shared();
   const dag = join(stage.dir, 'holder.yaml');
   writeFileSync(dag, `version: 1
 name: holder

@@ -14,7 +14,7 @@ let page;
 
 before(async () => {
   if (skip) return;
-  stage = await Stage.up();
+  stage = await Stage.shared();
   const file = join(stage.dir, 'talk.yaml');
   const script = [
     `cd ${stage.dir}`,

@@ -10,7 +10,7 @@ let page;
 
 before(async () => {
   if (skip) return;
-  stage = await Stage.up();
+  stage = await Stage.shared();
   await until('a job that failed', async () => (await stage.get('/items?key=bad')).items.some((item) => item.state === 'failed'), 60_000);
   page = await stage.page();
   await stage.open(page, '');
@@ -49,6 +49,7 @@ test('an action opens its dialog, and does nothing before', { skip, timeout: 600
   await page.evaluate(() => document.querySelector('dialog[open] button[type=submit]').click());
   await until('the effect', async () => (await stage.get('/job-types/compact')).paused === true);
   await until('no dialog', async () => (await open()) === null);
+  await stage.shell('roundsman resume compact');
 });
 
 test('Esc gives the focus back; a field keeps its letters', { skip, timeout: 600_000 }, async () => {

@@ -13,7 +13,7 @@ const runs = [];
 
 before(async () => {
   if (skip) return;
-  stage = await Stage.up();
+  stage = await Stage.shared();
   const job = (i) => JSON.stringify({ dedupe_key: `disk-${i}`, params: { item: `disk-${i}` } });
   for (const [id, all] of [['first', Array.from({ length: jobs }, (_, i) => job(i))], ['second', [job(42)]]]) {
     const file = join(stage.dir, `${id}.json`);

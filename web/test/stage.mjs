@@ -116,17 +116,46 @@ export class Stage {
   static async up(more = '', text = configuration) {
     const stage = new Stage();
     stage.more = more;
-    stage.dir = mkdtempSync(join(tmpdir(), 'roundsman-console-'));
+    stage.place();
     stage.config = join(stage.dir, 'roundsman.yaml');
     writeFileSync(stage.config, text + more);
     stage.jobTypes = text.match(/^ {4}handler:/gm).length;
-    stage.dag = join(stage.dir, 'steps.yaml');
-    writeFileSync(stage.dag, steps);
     const launched = puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: patience }).then((browser) => (stage.browser = browser));
     const failed = (await Promise.allSettled([launched, stage.begin()])).find((one) => one.reason);
     if (!failed) return stage;
     await stage.down(); // A browser that is left keeps the process of the test alive.
     throw failed.reason;
+  }
+
+  // shared is for a file that leaves a stage as it was: one that several files use one after another (testsuite/consolee2e
+  // gives it), or else its own. Each file has its own directory and browser context.
+  static async shared() {
+    if (!process.env.ROUNDSMAN_STAGE) return Stage.up();
+    const stage = Object.assign(new Stage(), JSON.parse(process.env.ROUNDSMAN_STAGE));
+    stage.browser = await puppeteer.connect({ browserWSEndpoint: stage.driver, protocolTimeout: patience });
+    stage.context = await stage.browser.createBrowserContext();
+    stage.place();
+    return stage;
+  }
+
+  // given is what `shared` needs.
+  given() {
+    return JSON.stringify({ port: this.port, http: this.http, base: this.base, driver: this.browser.wsEndpoint() });
+  }
+
+  place() {
+    this.dir = mkdtempSync(join(tmpdir(), 'roundsman-console-'));
+    this.dag = join(this.dir, 'steps.yaml');
+    writeFileSync(this.dag, steps);
+  }
+
+  // leave cancels the runs that a file has left in a shared stage, but for that of slow, which each stage has.
+  async leave() {
+    for (const context of this.browser.browserContexts()) if (context.id) await context.close();
+    await this.browser.disconnect();
+    const { runs } = await this.get('/runs?running=true');
+    for (const run of runs) if (run.job_type !== 'slow') await this.shell(`roundsman runs cancel ${run.workflow_id} --wait`);
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
   }
 
   // begin starts on free ports. Another process may take one of them first.
@@ -212,7 +241,7 @@ export class Stage {
   }
 
   // page opens a page that tells of every error and every violation of its policy.
-  async page({ width = 1280, height = 900, dark = false, scale = 1, context = this.browser } = {}) {
+  async page({ width = 1280, height = 900, dark = false, scale = 1, context = this.context ?? this.browser } = {}) {
     const page = await context.newPage();
     page.setDefaultTimeout(patience);
     // Puppeteer asks at each frame, which is then drawn.
@@ -241,6 +270,7 @@ export class Stage {
   }
 
   async down() {
+    if (this.context) return this.leave();
     await this.browser?.close();
     for (const other of this.others ?? []) other.kill('SIGKILL');
     if (this.process?.exitCode === null && this.process.signalCode === null) {

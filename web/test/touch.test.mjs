@@ -10,7 +10,7 @@ let stage;
 
 before(async () => {
   if (skip) return;
-  stage = await Stage.up();
+  stage = await Stage.shared();
   await stage.runDAG('touched');
   const wide = join(stage.dir, 'wide.yaml');
   writeFileSync(wide, `version: 1

@@ -107,7 +107,8 @@ func TestProposalsApart(t *testing.T) {
 	for n, times := range handler.done {
 		assert.Equal(t, 1, times, n)
 	}
-	t.Logf("largest history of the chain: %d bytes", p.largestHistory(run.GetID()))
+	events, bytes := p.largestHistory(run.GetID())
+	t.Logf("largest histories of the chain: %d events, %d bytes", events, bytes)
 	p.stopControl()
 	items, total, err = p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{Limit: starter.All})
 	require.NoError(t, err)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -105,26 +104,23 @@ func (p *inProcess) count(query string) int64 {
 	return found.GetCount()
 }
 
-// largestHistory is the size, in bytes, of the largest history of a workflow's chain.
-func (p *inProcess) largestHistory(workflowID string) (largest int64) {
+// largestHistory returns the most events, and the most bytes, of a history in a workflow's chain.
+func (p *inProcess) largestHistory(workflowID string) (events, bytes int64) {
 	p.t.Helper()
-	list := func() (sizes []int64) {
+	ended := func() bool {
 		found, err := p.client.Temporal().ListWorkflow(p.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
 			PageSize: 1000, Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running'", workflowID),
 		})
 		require.NoError(p.t, err)
 		last := false
 		for _, info := range found.GetExecutions() {
-			sizes = append(sizes, info.GetHistorySizeBytes())
+			events, bytes = max(events, info.GetHistoryLength()), max(bytes, info.GetHistorySizeBytes())
 			last = last || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 		}
-		if !last {
-			return nil
-		}
-		return sizes
+		return last
 	}
-	testsuite.WaitFor(p.t, time.Minute, "visibility shows the end", func() bool { return len(list()) > 0 })
-	return slices.Max(list())
+	testsuite.WaitFor(p.t, time.Minute, "visibility shows the end", ended)
+	return events, bytes
 }
 
 // group runs one group of the job type and returns its result.

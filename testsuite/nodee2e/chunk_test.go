@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/admission"
 	"github.com/roundsman/roundsman/starter"
@@ -85,11 +86,11 @@ func TestAChunkWaitsForAFullAdmission(t *testing.T) {
 	const jobs = 900
 	s := newSite(t)
 	s.plainWorkers("node-a")
+	require.NoError(t, control.New(s.Client.Temporal(), contract.FleetConfig{}).EnsureAdmission(t.Context(), contract.EnsureAdmissionInput{}))
+	// There is room for the 300 jobs of the group, and none for a chunk. No job ends, so this remains.
+	s.fill(admission.MaxKeys - 310)
 	run := s.keyedGroup("group/plain", jobs)
-	// The 300 jobs of the group and the first chunks are claimed, and nothing ends.
-	testsuite.WaitFor(t, time.Minute, "the window is claimed", func() bool { return s.keysHeld() > 500 })
-	s.fill(admission.MaxKeys - s.keysHeld() - 10)
-	s.letGo()
+	testsuite.WaitFor(t, time.Minute, "the jobs of the group are claimed", func() bool { return s.keysHeld() >= admission.MaxKeys-10 })
 	ref := starter.RunRef{WorkflowID: run.GetID()}
 	testsuite.WaitFor(t, time.Minute, "the next chunk waits", func() bool {
 		shown, err := s.Client.Runs().Show(t.Context(), ref)
@@ -103,6 +104,7 @@ func TestAChunkWaitsForAFullAdmission(t *testing.T) {
 		}
 		return false
 	})
+	s.letGo()
 	require.NoError(t, s.Client.Temporal().TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", "test"))
 	result := s.plainEnd(run)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)

@@ -45,7 +45,7 @@ func (s *site) node(id, instance string) *child {
 
 // worker queries the registry. ok is false while it cannot answer.
 func (s *site) worker(id string) (w contract.WorkerDetail, ok bool) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 	defer cancel()
 	// A terminated registry must not answer from its history.
 	response, err := s.client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
@@ -70,9 +70,12 @@ func (s *site) await(limit time.Duration, what, id string, is func(contract.Work
 	return last
 }
 
+// awaitState waits until a worker has been in a state; the next state may follow soon.
 func (s *site) awaitState(limit time.Duration, id string, state contract.WorkerState) contract.WorkerDetail {
 	s.t.Helper()
-	return s.await(limit, id+" "+string(state), id, func(w contract.WorkerDetail) bool { return w.State == state })
+	return s.await(limit, id+" "+string(state), id, func(w contract.WorkerDetail) bool {
+		return slices.ContainsFunc(w.Transitions, func(one contract.WorkerTransition) bool { return one.To == state })
+	})
 }
 
 func observed(w contract.WorkerDetail) bool {

@@ -70,7 +70,7 @@ func play(role []string) error {
 }
 
 func dial(address string) (client.Client, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	return client.DialContext(ctx, starter.Options{Address: address, HeartbeatInterval: interval}.WithDefaults().ClientOptions())
 }

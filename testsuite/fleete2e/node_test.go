@@ -189,7 +189,7 @@ func (s *site) reset(operator client.Client) {
 func (s *site) awaitEntry(action string) (found contract.AuditEntry) {
 	s.t.Helper()
 	testsuite.WaitFor(s.t, 30*time.Second, action+" is in the audit log", func() bool {
-		ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 		defer cancel()
 		answer, err := s.client.QueryWorkflow(ctx, contract.AuditWorkflowID, "", contract.QueryAudit, contract.AuditFilter{})
 		var page contract.AuditPage
@@ -232,5 +232,5 @@ func TestRestartWhileTheControlPlaneIsAway(t *testing.T) {
 	}()
 	s.startControl() // A separate process: its registration reaches the server much earlier.
 	assert.True(t, (<-answer).Accepted, "the one before it has left")
-	s.awaitState(5*time.Second, "a", contract.WorkerOnline)
+	s.await(time.Minute, "a is online", "a", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline })
 }

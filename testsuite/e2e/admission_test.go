@@ -163,7 +163,7 @@ func siteSpec(t *testing.T, name, lane string, found ...jobtype.Proposal) contra
 	return contract.JobTypeSpec{
 		Name: name, Handler: "site", Lane: lane, Interval: jobtype.Duration(time.Hour), Params: params,
 		Policy: jobtype.Policy{
-			GlobalExecutionConcurrency: 8, PerWorkerExecutionConcurrency: 8, HeartbeatTimeout: jobtype.Duration(3 * time.Second),
+			GlobalExecutionConcurrency: 8, PerWorkerExecutionConcurrency: 8, HeartbeatTimeout: jobtype.Duration(time.Minute), Interactive: true, // A busy machine loses no worker.
 		}.WithDefaults(),
 	}
 }

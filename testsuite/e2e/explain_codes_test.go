@@ -309,7 +309,9 @@ func fixturesOfGroups() []fixture {
 		{code: contract.CodeOutcome, arrange: func(s *stage) situation {
 			id := s.worker(2, "-ssd")
 			s.hold("silent")
-			return situation{thing: s.group("1", s.spec(at("silent"))) + "/job-00001", object: id, says: "was lost", until: true}
+			spec := s.spec(at("silent"))
+			spec.Policy.HeartbeatTimeout = jobtype.Duration(3 * time.Second)
+			return situation{thing: s.group("1", spec) + "/job-00001", object: id, says: "was lost", until: true}
 		}},
 	}
 }

@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,8 @@ type groupInput struct {
 	Jobs      []contract.ExecuteInput
 	Heartbeat time.Duration
 	Detect    *contract.DetectActivityInput
+	// Grace is the wait for the outcome of a lost attempt: two minutes by default.
+	Grace time.Duration
 }
 
 type jobEnd struct {
@@ -99,8 +102,7 @@ type groupResult struct {
 	Error    string
 }
 
-// fakeGroup is the part of a job group that a worker uses: attempts with a grace of 3 s, and
-// pages.
+// fakeGroup is the part of a job group that a worker uses: attempts with a grace, and pages.
 func fakeGroup(ctx workflow.Context, in groupInput) (groupResult, error) {
 	result := groupResult{Ends: map[string]jobEnd{}}
 	err := workflow.SetUpdateHandler(ctx, contract.UpdateDetectPage,
@@ -139,14 +141,14 @@ func fakeGroup(ctx workflow.Context, in groupInput) (groupResult, error) {
 	open := len(in.Jobs)
 	for _, job := range in.Jobs {
 		workflow.Go(ctx, func(ctx workflow.Context) {
-			result.Ends[job.Job.ID] = runOne(ctx, cancelable, job, late)
+			result.Ends[job.Job.ID] = runOne(ctx, cancelable, job, cmp.Or(in.Grace, 2*time.Minute), late)
 			open--
 		})
 	}
 	return result, workflow.Await(ctx, func() bool { return open == 0 })
 }
 
-func runOne(ctx, cancelable workflow.Context, job contract.ExecuteInput, late map[string]contract.JobOutcomeInput) jobEnd {
+func runOne(ctx, cancelable workflow.Context, job contract.ExecuteInput, grace time.Duration, late map[string]contract.JobOutcomeInput) jobEnd {
 	var state contract.ExecuteState
 	err := workflow.ExecuteActivity(cancelable, contract.ExecuteActivity, job).Get(ctx, &state)
 	if err == nil {
@@ -168,7 +170,7 @@ func runOne(ctx, cancelable workflow.Context, job contract.ExecuteInput, late ma
 		}
 		return end
 	}
-	ok, _ := workflow.AwaitWithTimeout(ctx, 3*time.Second, func() bool { _, ok := late[job.Job.ID]; return ok })
+	ok, _ := workflow.AwaitWithTimeout(ctx, grace, func() bool { _, ok := late[job.Job.ID]; return ok })
 	if ok {
 		return jobEnd{State: late[job.Job.ID].Outcome, Failure: late[job.Job.ID].Outcome.Failure, Recalled: true}
 	}

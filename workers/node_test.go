@@ -93,7 +93,7 @@ func TestNodeIsRefusedAndTakesOver(t *testing.T) {
 
 	third := h.started(t, &handler{execute: done}, func(o *workers.NodeOptions) { o.TakeOver = true })
 	assert.Equal(t, third.Instance(), h.registered(t)["node-a"].Instance)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	require.ErrorAs(t, first.Wait(ctx), &refused, "the first one notices that it was fenced")
 }
@@ -135,7 +135,7 @@ func TestNodeAnswersForItself(t *testing.T) {
 	}}
 	node := h.started(t, work, func(o *workers.NodeOptions) { o.MaxExecute, o.CheckInterval = 2, time.Hour })
 	ask := func(query string) (report contract.WorkerReport) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		answer, err := h.client.QueryWorkflow(ctx, contract.WorkerWorkflowID("node-a"), "", query)
 		if err == nil {
@@ -251,7 +251,7 @@ func TestNodeThatIsFullSaysSo(t *testing.T) {
 	first := h.run(t, groupInput{Queue: queue, Jobs: someJobs(2)})
 	<-begun
 	<-begun
-	for id, end := range ends(t, h.run(t, groupInput{Queue: queue, Jobs: someJobs(3), Heartbeat: 4 * time.Second})) {
+	for id, end := range ends(t, h.run(t, groupInput{Queue: queue, Jobs: someJobs(3), Heartbeat: time.Minute})) {
 		assert.Equal(t, contract.FailureAtCapacity, end.Failure, id)
 		assert.Equal(t, []int{2, 2}, []int{end.State.Others, end.State.OthersOfHandler}, id)
 		assert.Equal(t, node.Instance(), end.State.Instance)
@@ -373,7 +373,7 @@ func TestNodeHandlerThatHangsLosesItsJob(t *testing.T) {
 	work := &handler{execute: until(nil)}
 	node := h.started(t, work)
 	run := h.run(t, groupInput{
-		Queue: contract.WorkerQueue("node-a", node.Instance()), Heartbeat: 2 * time.Second,
+		Queue: contract.WorkerQueue("node-a", node.Instance()), Heartbeat: 2 * time.Second, Grace: time.Second,
 		Jobs: someJobs(1, func(in *contract.ExecuteInput) {
 			in.Liveness, in.StallTimeout = jobtype.LivenessProgress, jobtype.Duration(time.Second)
 		}),

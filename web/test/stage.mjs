@@ -286,12 +286,29 @@ export class Stage {
 
 let axe;
 
+// calm: nothing of the page loads or fades. What does has the colors of neither state.
+const calm = () => !document.querySelector('.loaded[aria-busy], main.arriving') && document.getAnimations().every((one) => one.playState !== 'running');
+
 // sound returns the faults of accessibility of a page, or of what a selector finds in it: all, or only those of colors, the only ones
-// that differ between the themes.
+// that differ between the themes. It looks again if something was loaded or has faded meanwhile.
 export async function sound(page, within, onlyColors = false) {
   if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate((axe ??= readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'))); // Puppeteer evaluates past the page's policy.
-  const { violations } = await page.evaluate((within, rules) => window.axe.run(within ?? document, { resultTypes: ['violations'], ...rules }), within ?? null, onlyColors ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {});
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 5).map((n) => `${n.target.join(' ')} ${n.html.slice(0, 160)}`).join(' | ')}`);
+  for (let left = 20; ; left--) {
+    await page.waitForFunction(calm);
+    const { violations, moved } = await page.evaluate(async (within, rules) => {
+      let moved = false;
+      const moves = () => { moved = true; };
+      const watch = new MutationObserver((all) => { moved ||= all.some(({ target }) => target.matches('.loaded[aria-busy], main.arriving')); });
+      watch.observe(document.body, { subtree: true, attributeFilter: ['aria-busy', 'class'] });
+      for (const one of ['transitionrun', 'animationstart']) document.addEventListener(one, moves);
+      const { violations } = await window.axe.run(within ?? document, { resultTypes: ['violations'], ...rules });
+      for (const one of ['transitionrun', 'animationstart']) document.removeEventListener(one, moves);
+      watch.disconnect();
+      return { violations, moved };
+    }, within ?? null, onlyColors ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {});
+    if (violations.length > 0 && moved && left > 0) continue;
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 5).map((n) => `${n.target.join(' ')} ${n.html.slice(0, 160)}`).join(' | ')}`);
+  }
 }
 
 // themes are the media features of both. A color on its way from one to another is none of the page's.

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { missing, Stage, until } from './stage.mjs';
 
 const skip = missing();
-const options = { skip, timeout: 300_000 };
+const options = { skip, timeout: 600_000 };
 let stage;
 
 before(async () => {

@@ -98,11 +98,9 @@ test('pause and resume a job type', { skip, timeout: 600_000 }, async () => {
   assert.equal(await stateOf('compact'), true);
   await until('why, on the page', () => page.evaluate(() => /new disks/.test(document.body.innerText)));
   // Explain names the pause and offers its end; the chip is gone soon after.
-  const done = Date.now();
   const resumed = await act('job-types/compact', 'Resume');
   assert.equal(await stateOf('compact'), false);
-  await until('the chip is gone', () => page.evaluate(() => ![...document.querySelectorAll('.reasons .state')].some((e) => e.textContent === 'PAUSED')), 2000);
-  assert.ok(Date.now() - done < 30_000);
+  await until('the chip is gone', () => page.evaluate(() => ![...document.querySelectorAll('.reasons .state')].some((e) => e.textContent === 'PAUSED')));
   await sameInShell(paused.lines[0], paused.entry);
   await sameInShell(resumed.lines[0], resumed.entry);
   await sameInShell(paused.lines.at(-1), paused.entry);
@@ -363,7 +361,7 @@ test('add tasks to a run, release it and retry it with a preview', { skip, timeo
   await page.keyboard.press('Escape');
 });
 
-test('retry a run of a job type with a preview', { skip, timeout: 120_000 }, async () => {
+test('retry a run of a job type with a preview', { skip, timeout: 600_000 }, async () => {
   await stage.shell('roundsman start failing');
   const ended = await until('a run of which one of two jobs failed', async () => (await stage.get('/job-types/failing')).recent?.find((run) => run.outcome === 'partial'));
   const first = ended.workflow_id;

@@ -129,7 +129,7 @@ test('all of it is a download', { skip, timeout: 600_000 }, async () => {
   assert.match(text.slice(-200), /the last words\nroundsman: artifact reports\/b\.txt: path escapes from parent\n\[finally\] cleaned up\n$/);
 });
 
-test('the files that it has left are downloads, and a link out of its directory is none', { skip, timeout: 60_000 }, async () => {
+test('the files that it has left are downloads, and a link out of its directory is none', { skip, timeout: 600_000 }, async () => {
   const down = join(stage.dir, 'down');
   mkdirSync(down);
   const browser = await page.createCDPSession();

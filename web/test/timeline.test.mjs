@@ -61,7 +61,7 @@ const hashIs = (pattern) => until(`an address like ${pattern}`, async () => patt
 const rect = (selector) => page.$eval(selector, (e) => { const { x, y, width, height } = e.getBoundingClientRect(); return { x, y, width, height }; });
 
 const failedBar = 'a.tl-bar.partial[aria-label^="flaky"]';
-test('what failed last night and why: from the first page, three clicks', { skip, timeout: 300_000 }, async () => {
+test('what failed last night and why: from the first page, three clicks', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, '');
   await page.waitForSelector(failedBar);
   const bar = await page.$eval(failedBar, (e) => ({ href: e.getAttribute('href'), text: e.getAttribute('aria-label'), width: e.getBoundingClientRect().width }));
@@ -78,7 +78,7 @@ test('what failed last night and why: from the first page, three clicks', { skip
   assert.deepEqual(page.faults, []);
 });
 
-test('what runs tonight: the first page has a bar for each run to come', { skip, timeout: 300_000 }, async () => {
+test('what runs tonight: the first page has a bar for each run to come', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, '');
   await page.waitForSelector('a.tl-bar.plan');
   const night = await stage.get('/night?limit=12');
@@ -92,7 +92,7 @@ test('what runs tonight: the first page has a bar for each run to come', { skip,
   await hashIs(/^#\/job-types\//);
 });
 
-test('the last runs of a job type are bars that lead to them', { skip, timeout: 300_000 }, async () => {
+test('the last runs of a job type are bars that lead to them', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'job-types/flaky');
   await page.waitForSelector('.trend a.done');
   const history = await stage.get('/job-types/flaky/history');
@@ -117,7 +117,7 @@ test('the last runs of a job type are bars that lead to them', { skip, timeout: 
   await hrefIs(history.runs[1].workflow_id);
 });
 
-test('a row of job types has its last runs, each of them a link', { skip, timeout: 300_000 }, async () => {
+test('a row of job types has its last runs, each of them a link', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'job-types');
   const link = '.strip-link[aria-label*="flaky"]';
   await page.waitForSelector(link);
@@ -201,14 +201,14 @@ test('10,000 items of a run: few elements, zoom, a brush filters the table', { s
   assert.deepEqual(await page.evaluate(() => window.violations), []);
 });
 
-test('the code of charts is not in the first page', { skip, timeout: 60_000 }, async () => {
+test('the code of charts is not in the first page', { skip, timeout: 600_000 }, async () => {
   const first = await (await fetch(stage.base)).text();
   const names = [...first.matchAll(/assets\/[^"]+\.js/g)].map(([name]) => name);
   assert.ok(names.length > 0);
   for (const name of names) assert.doesNotMatch(await (await fetch(stage.base + name)).text(), /tl-canvas|tl-axis/, name);
 });
 
-test('no faults of accessibility', { skip, timeout: 300_000 }, async () => {
+test('no faults of accessibility', { skip, timeout: 600_000 }, async () => {
   const [run] = (await stage.get('/runs?job_type=flaky')).runs;
   const own = await stage.page();
   for (const route of ['', 'job-types', 'job-types/flaky', `runs/${key(run.workflow_id)}`, 'workers/node-a', 'calendar', 'locks', 'design']) {

@@ -105,7 +105,7 @@ func (s *site) worker(attempt int, script string) (*exec.Cmd, *bytes.Buffer) {
 			return false
 		}
 		return true
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	s.t.Cleanup(func() { _ = worker.Process.Kill() })
 	return worker, &stderr
 }
@@ -143,7 +143,7 @@ func (s *site) awaitHolder(noted bool) {
 			}
 		}
 		return false
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // shimsOf are the shims of a worker.

@@ -159,7 +159,7 @@ func observe(t *testing.T, s *server, in contract.ObserveWorkersInput, left ...m
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	// An observation without changes continues for ever.
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
 	observer := NewObserver(s, "default", Fixed{UnreachableAfter: jobtype.Duration(time.Hour)})

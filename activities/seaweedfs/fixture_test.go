@@ -60,7 +60,7 @@ func (f *fixture) withFiler() {
 func (f *fixture) process(options weed.KeeperOptions) map[string]jobtype.Handler {
 	connections := NewConnections(options)
 	f.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(f.t, connections.Close(ctx))
 	})

@@ -37,7 +37,7 @@ func newSite(t *testing.T) *site {
 func (s *site) process() map[string]jobtype.Handler {
 	connections := NewConnections(weed.KeeperOptions{})
 	s.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(s.t, connections.Close(ctx))
 	})

@@ -34,7 +34,7 @@ func TestLockWaitsForThePresentHolder(t *testing.T) {
 	require.NoError(t, err)
 	taken := make(chan error, 1)
 	go func() {
-		second, err := lockDir(t.Context(), dir, 10*time.Second)
+		second, err := lockDir(t.Context(), dir, time.Minute)
 		if err == nil {
 			err = second.release()
 		}

@@ -49,7 +49,7 @@ func TestJobsLogs(t *testing.T) {
 	h.run("jobs", "logs", "job-00001", "--run", "chatty", "--attempt", "9").Exits(ui.ExitFailed).Complains("attempt 9 of job-00001 does not exist")
 
 	followed := make(chan clitest.Outcome, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	go func() { followed <- h.runContext(ctx, "jobs", "logs", "job-00001", "--run", "chatty", "-f") }()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))

@@ -94,7 +94,7 @@ func (s *stage) worker(slots int, suffix string) string {
 // stopLater stops a process at the end of its fixture.
 func (s *stage) stopLater(process interface{ Stop(context.Context) error }) {
 	s.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), time.Minute)
 		defer cancel()
 		assert.NoError(s.t, process.Stop(ctx))
 	})
@@ -134,7 +134,7 @@ func (s *stage) dag(settings, tasks string) starter.RunRef {
 }
 
 func (s *stage) terminate(id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), time.Minute)
 	defer cancel()
 	// An ended run needs no termination.
 	_ = s.client.Temporal().TerminateWorkflow(ctx, id, "", "the fixture is over")

@@ -134,7 +134,7 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	assert.Equal(t, "waiting", s.explanation(run+"/job-00001/ok").State)
 	_, err = s.client.DAGs().ApproveTask(t.Context(), starter.RunRef{WorkflowID: run + "/job-00001"}, "ok", "ann", "")
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	result, err := s.client.Runs().Result(ctx, starter.RunRef{WorkflowID: run})
 	require.NoError(t, err)

@@ -54,7 +54,7 @@ func newInProcessOn(t *testing.T, server *testsuite.Server, slots int, handler j
 	p.client = p.dialed(starter.Options{Identity: "control", Intercept: intercept})
 	stop := func(process interface{ Stop(context.Context) error }) {
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 			defer cancel()
 			require.NoError(t, process.Stop(ctx))
 		})
@@ -62,7 +62,7 @@ func newInProcessOn(t *testing.T, server *testsuite.Server, slots int, handler j
 	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: p.client, Logger: testsuite.Quiet()})
 	require.NoError(t, err)
 	p.stopControl = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		require.NoError(t, control.Stop(ctx))
 	})

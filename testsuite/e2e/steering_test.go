@@ -40,7 +40,7 @@ func TestTheLastWordCounts(t *testing.T) {
 	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: dialed, Logger: testsuite.Quiet()})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		require.NoError(t, control.Stop(ctx))
 	})

@@ -321,7 +321,7 @@ func (g *guarded) topics() []string {
 // firstEvent returns the first state of a topic, or the refusal.
 func (g *guarded) firstEvent(name, topic string) string {
 	g.T.Helper()
-	ctx, cancel := context.WithTimeout(g.T.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(g.T.Context(), 2*time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.address+"/api/v1/events?topic="+topic, http.NoBody)
 	require.NoError(g.T, err)

@@ -109,7 +109,7 @@ func TestTheStreamIsSecured(t *testing.T) {
 		if config != nil {
 			options.Credentials = credentials.NewTLS(config)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		err := fakeworker.Once(ctx, options)
 		require.Error(t, err, name)
 		require.NoError(t, ctx.Err(), "%s: refused at once", name)

@@ -131,7 +131,7 @@ func query(t *testing.T, previous int64) (*workflowservice.RespondQueryTaskCompl
 	select {
 	case answer := <-f.answer:
 		return answer, text.String()
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("no answer: %s", text.String())
 		return nil, ""
 	}

@@ -141,3 +141,15 @@ test('nothing moves for those who want that', { skip, timeout: 600_000 }, async 
   }
   await page.close();
 });
+
+test('a part that loads is judged when it has loaded', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'runs/dag~steps~pages');
+  await page.evaluate(() => {
+    const parts = document.querySelectorAll('.loaded');
+    for (const one of parts) one.setAttribute('aria-busy', 'true');
+    setTimeout(() => { for (const one of parts) one.removeAttribute('aria-busy'); }, 1000);
+  });
+  assert.deepEqual(await sound(page), []);
+  await page.close();
+});

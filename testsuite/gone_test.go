@@ -47,3 +47,17 @@ func TestGoneWithinOnAnOverloadedMachine(t *testing.T) {
 	})
 	assert.Empty(t, complains.said)
 }
+
+// With five runnable threads per core a second counts a fifth.
+func TestGoneWithinCountsTimeAsOnAnIdleMachine(t *testing.T) {
+	t.Parallel()
+	for load, fails := range map[float64]bool{1: true, 5: false} {
+		complains, asked := &complaints{TB: t}, 0
+		counted := &Patience{at: time.Now().Add(-6 * time.Second), Load: func() float64 { return load }}
+		goneWithin(complains, counted, 2*time.Second, "it", func() bool {
+			asked++
+			return asked < 2
+		})
+		assert.Equal(t, fails, len(complains.said) > 0, "%v: %v", load, complains.said)
+	}
+}

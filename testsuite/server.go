@@ -224,21 +224,27 @@ const (
 
 // GoneWithin polls until there returns false. It fails the test if there returns true for a call that began after
 // the limit, counted from since. The duration of a call does not count. Slow calls show a busy machine, so they
-// extend the limit. It returns the time at which the thing was gone.
+// extend the limit, and time counts as in [Patience]. It returns the time at which the thing was gone.
 func GoneWithin(t testing.TB, since time.Time, limit time.Duration, what string, there func() bool) time.Time {
 	t.Helper()
-	last, slowest := since, promptAnswer
+	return goneWithin(t, &Patience{at: since, Load: Load}, limit, what, there)
+}
+
+func goneWithin(t testing.TB, counted *Patience, limit time.Duration, what string, there func() bool) time.Time {
+	t.Helper()
+	told, slowest := time.Duration(0), promptAnswer
 	WaitFor(t, limit, what+" to be gone", func() bool {
 		asked := time.Now()
 		is := there()
+		counted.Over(asked)
 		if is {
-			last = asked
+			told = -counted.left
 		}
 		slowest = max(slowest, time.Since(asked))
 		return !is
 	})
 	limit += stepsToTheEnd * (slowest - promptAnswer)
-	if told := last.Sub(since); told > limit {
+	if told > limit {
 		t.Errorf("%s was still there after %s, the limit is %s", what, told.Round(time.Millisecond), limit.Round(time.Millisecond))
 	}
 	return time.Now()

@@ -84,12 +84,18 @@ type AdmissionHold struct {
 
 // String renders the hold for operators.
 func (h AdmissionHold) String() string {
+	return h.text(" until " + h.Until.UTC().Format(time.RFC3339))
+}
+
+// Untimed is String without the end of the hold, for callers that show Until.
+func (h AdmissionHold) Untimed() string { return h.text("") }
+
+func (h AdmissionHold) text(until string) string {
 	if h.Detail != "" {
 		return h.Detail
 	}
-	until := h.Until.UTC().Format(time.RFC3339)
 	if h.Code == HoldMarkedDone {
-		return fmt.Sprintf("marked as done by %s until %s", cmp.Or(h.By, "an operator"), until)
+		return fmt.Sprintf("marked as done by %s%s", cmp.Or(h.By, "an operator"), until)
 	}
 	rule := RetryBudgetRule{}
 	if h.Rule != nil {
@@ -99,7 +105,7 @@ func (h AdmissionHold) String() string {
 	if rule.Count == 0 || h.Failures < rule.Count {
 		why = fmt.Sprintf("failing for %s without a success", rule.HardTimeout)
 	}
-	text := fmt.Sprintf("disabled until %s after %s", until, why)
+	text := fmt.Sprintf("disabled%s after %s", until, why)
 	if h.LastError != "" {
 		text += "; the last one: " + h.LastError
 	}

@@ -118,8 +118,11 @@ func (s Snapshot) stand() Snapshot {
 		Paused: s.Paused, PauseNote: s.PauseNote, PausedBy: s.PausedBy, Phase: s.Phase, Waiting: s.Waiting,
 		Warnings: s.Counts[contract.JobWarning], Reason: s.Reason, Failure: s.Failure,
 	}
+	if s.Result != nil {
+		facts.Code = s.Result.Code
+	}
 	if stuck, is := errors.AsType[*StuckWorkflowError](s.silence); is {
-		facts.Waiting = stuck.What()
+		facts.Waiting, facts.Code = stuck.What(), contract.CodeWorkflowStuck
 	}
 	if s.Progress != nil {
 		facts.Running, facts.Failed = s.Progress.Running, s.Progress.Failed

@@ -44,8 +44,11 @@ func (e *StuckWorkflowError) Error() string {
 }
 
 // What returns the failure without the remedy.
-func (e *StuckWorkflowError) What() string {
-	return fmt.Sprintf("WORKFLOW_STUCK: the control plane cannot continue with workflow %s%s%s: %s", e.WorkflowID, e.often(), e.under(), e.Message)
+func (e *StuckWorkflowError) What() string { return string(contract.CodeWorkflowStuck) + ": " + e.Why() }
+
+// Why is What without its code.
+func (e *StuckWorkflowError) Why() string {
+	return fmt.Sprintf("the control plane cannot continue with workflow %s%s%s: %s", e.WorkflowID, e.often(), e.under(), e.Message)
 }
 
 func (e *StuckWorkflowError) under() string {

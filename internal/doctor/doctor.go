@@ -69,7 +69,7 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	for _, known := range missing[1:] {
 		others = append(others, known.Name)
 	}
-	check := Check{Name: "job types", Verdict: VerdictWarn, Found: missing[0].Missing + " (" + missing[0].Name + ")"}
+	check := Check{Name: "job types", Verdict: VerdictWarn, Code: contract.CodeNoWorker, Found: strings.TrimPrefix(missing[0].Missing, string(contract.CodeNoWorker)+": ") + " (" + missing[0].Name + ")"}
 	check.help(hinted("", do(action.Explain, "thing", missing[0].Name)))
 	if len(others) > 0 {
 		check.Found += ", and no worker for " + firstOf(others)
@@ -109,7 +109,7 @@ func checkHolds(ctx context.Context, client *starter.Client) Check {
 		}
 	}
 	check.Verdict = VerdictWarn
-	check.Found = fmt.Sprintf("%s: failures hold back %s", contract.HoldRetryBudget, firstOf(texts))
+	check.Code, check.Found = contract.CodeRetryBudget, "failures hold back "+firstOf(texts)
 	check.help(hinted("repair it", do(action.ReEnableJobType, "name", types[0]), do(action.ListHeld)))
 	return check
 }

@@ -44,8 +44,8 @@ func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 			continue
 		}
 		lost := Check{
-			Name: check.Name, Verdict: VerdictWarn,
-			Found: fmt.Sprintf("NOTIFIER_ENDED: ended at %s by %s: what waited is lost: %s", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug"), fault),
+			Name: check.Name, Verdict: VerdictWarn, Code: "NOTIFIER_ENDED",
+			Found: fmt.Sprintf("ended at %s by %s: what waited is lost: %s", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug"), fault),
 		}
 		lost.help(hinted("look yourself which runs failed since", do(action.ListAudit, "object", contract.NotificationsWorkflowID)))
 		return lost
@@ -76,10 +76,10 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType) C
 	}
 	switch {
 	case len(failing) > 0:
-		check.Found = string(contract.CodeReceiverFailing) + ": " + firstOf(failing)
+		check.Code, check.Found = contract.CodeReceiverFailing, firstOf(failing)
 		check.help(hinted("repair it", do(action.TestReceiver, "name", failingNames[0]), do(action.ListReceivers)))
 	case len(unknown) > 0:
-		check.Found = string(contract.CodeNoReceiver) + ": no control plane has " + firstOf(unknown)
+		check.Code, check.Found = contract.CodeNoReceiver, "no control plane has "+firstOf(unknown)
 		check.help(hinted("write them into `notify.receivers` of the configuration of the control plane", do(action.StartServer)))
 	case len(known) == 0:
 		return Check{Name: check.Name, Verdict: VerdictOK, Found: "nobody is told of failures: see docs/notifications.md"}

@@ -31,7 +31,8 @@ func TestReceiversAreJudged(t *testing.T) {
 	} {
 		check := judgeReceivers(contract.NotificationsView{Receivers: c.receivers}, c.types)
 		assert.Equal(t, c.verdict, check.Verdict, check.Found)
-		assert.Contains(t, check.Found, c.found)
+		assert.Contains(t, check.Line(), c.found)
+		assert.NotContains(t, check.Found, "RECEIVE")
 		assert.Equal(t, c.verdict == VerdictWarn, check.Fix != "")
 	}
 }
@@ -47,7 +48,8 @@ func TestALostQueueIsTold(t *testing.T) {
 	assert.Equal(t, fine, judgeLoss(fine, []contract.AuditEntry{ignored, other}, "no history"))
 	check := judgeLoss(fine, []contract.AuditEntry{terminated, ignored}, "no history")
 	assert.Equal(t, VerdictWarn, check.Verdict)
-	assert.Equal(t, "NOTIFIER_ENDED: ended at 2026-11-22T02:00:00Z by ann: what waited is lost: no history", check.Found)
+	assert.Equal(t, "NOTIFIER_ENDED: ended at 2026-11-22T02:00:00Z by ann: what waited is lost: no history", check.Line())
+	assert.Equal(t, contract.Code("NOTIFIER_ENDED"), check.Code)
 	assert.Contains(t, check.Fix, "roundsman audit notifications")
 	terminated.Action, terminated.Actor = "notifications.end", ""
 	assert.Contains(t, judgeLoss(fine, []contract.AuditEntry{terminated}, "no history").Found, "by a bug")

@@ -32,11 +32,21 @@ const (
 type Check struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
+	// Code is the code of the finding, if any.
+	Code contract.Code `json:"code,omitempty"`
 	// Found is the finding, Fix the remedy; Fix is empty if all is well.
 	Found string `json:"found"`
 	Fix   string `json:"fix,omitempty"`
 	// Actions are the commands of Fix.
 	Actions []action.Action `json:"actions,omitempty"`
+}
+
+// Line returns the code and the finding.
+func (c Check) Line() string {
+	if c.Code == "" {
+		return c.Found
+	}
+	return string(c.Code) + ": " + c.Found
 }
 
 func (c *Check) help(remedy explain.Remedy) { c.Fix, c.Actions = remedy.Text(), remedy.Actions }
@@ -227,7 +237,7 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 		plane.Verdict, plane.Found = VerdictFail, err.Error()
 		plane.help(hinted("", do(action.StartServer)))
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
-			plane.Found = string(contract.CodeControlPlaneDown) + ": " + down.What()
+			plane.Code, plane.Found = contract.CodeControlPlaneDown, down.What()
 			if down.Polls() {
 				plane.help(explain.Remedy{Wait: true, Hint: "look at its load", Actions: []action.Action{do(action.StartServer)}})
 			}
@@ -237,7 +247,7 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 			plane.help(explain.Remedy{Wait: true, Hint: "restart the control plane", Actions: []action.Action{do(action.StartServer)}})
 		}
 		if stuck, isStuck := errors.AsType[*starter.StuckWorkflowError](err); isStuck {
-			plane.Found = stuck.What()
+			plane.Code, plane.Found = contract.CodeWorkflowStuck, stuck.Why()
 			plane.help(explain.StuckRemedy(stuck.WorkflowID))
 		}
 		return []Check{plane}

@@ -19,8 +19,9 @@ import (
 // Reboot is the verdict whether the node of a worker may be rebooted.
 type Reboot struct {
 	reboot.Verdict
-	// Text is the verdict in one line, for operators.
+	// Text is the verdict in one line, for operators. Why is Text without its code.
 	Text string `json:"text"`
+	Why  string `json:"why"`
 }
 
 func textOf(id string, v reboot.Verdict) Reboot {
@@ -34,7 +35,7 @@ func textOf(id string, v reboot.Verdict) Reboot {
 		said.Alone = append(said.Alone, one.Name)
 	}
 	said.Draining = v.Draining
-	return Reboot{v, said.Text()}
+	return Reboot{v, said.Text(), said.Why()}
 }
 
 // MayReboot reads the facts about the worker's node and returns the verdict.

@@ -65,7 +65,7 @@ tasks:
 	why, code := c.says("explain", ref.WorkflowID+"/load")
 	require.Zero(t, code, why)
 	assert.Contains(t, why, "RETRY_BUDGET")
-	assert.Contains(t, why, "task load of DAG nightly is disabled until")
+	assert.Contains(t, why, "task load of DAG nightly is disabled after")
 	remedy := regexp.MustCompile("`roundsman (resume [^`]*dag:nightly:load[^`]*)`").FindStringSubmatch(why)
 	require.NotNil(t, remedy, why)
 

@@ -98,18 +98,11 @@ export function Said({ text }: { text: string }) {
 }
 
 // sentence is the look of a sentence of the API. A name or the output of a program at its beginning keeps its letters.
-export const sentence = (text: string) => (/^(?:a|all|an|another|its?|job|no|none|nothing|one|only|task|the|waits)\b/.test(text) ? 'sentence' : '');
-
-// coded are a sentence of the API and the code before it.
-export function coded(text: string): { text: string; code: string | undefined } {
-  const [, code, rest] = /^([A-Z]+(?:_[A-Z]+)+): (.+)/s.exec(text) ?? [];
-  return { text: rest ?? text, code };
-}
+export const sentence = (text: string) => (/^(?:a|all|an|another|its?|job|no|none|nothing|one|only|proposals|task|the|waits)\b/.test(text) ? 'sentence' : '');
 
 // Cited is a sentence in a cell: its code stands behind it.
-export function Cited({ of }: { of: string }) {
+export function Cited({ text, code }: { text: string; code: string | undefined }) {
   useZone();
-  const { text, code } = coded(of);
   const said = localized(code || sentence(text) ? upper(text) : text);
   return said === '' ? null : (
     <span title={code ? `${said} ${code}` : said}>

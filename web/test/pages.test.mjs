@@ -172,7 +172,7 @@ job_types:
   const page = await stage.page();
   await stage.open(page, 'job-types/lonely');
   const head = () => page.$eval('.title', (e) => [e.querySelector('.pill').textContent, e.querySelector('.says')?.textContent ?? '']);
-  await until('that no worker has the label', async () => (await head())[0] === 'no worker' && /^NO_WORKER.*disk.*tape/.test((await head())[1]));
+  await until('that no worker has the label', async () => (await head())[0] === 'no worker' && /^no online worker.*disk.*tape/i.test((await head())[1]));
   await stage.open(page, 'job-types');
   await until('the same in the list', () => page.$$eval('.row', (all) => all.some((row) => /^lonelyno worker/.test(row.textContent))));
   await stage.shell('roundsman jobtypes pause lonely --note "new drives"');

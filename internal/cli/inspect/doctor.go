@@ -69,7 +69,7 @@ func (c *commands) printChecks(checks []doctor.Check) {
 	paints := map[doctor.Verdict]ui.Paint{doctor.VerdictOK: ui.Good, doctor.VerdictWarn: ui.Odd, doctor.VerdictFail: ui.Bad}
 	listed := ui.NewTable("", "CHECK", "FOUND")
 	for _, check := range checks {
-		listed.Add(ui.Cell{Text: string(check.Verdict), Paint: paints[check.Verdict]}, ui.Textf("%s", check.Name), ui.Textf("%s", check.Found))
+		listed.Add(ui.Cell{Text: string(check.Verdict), Paint: paints[check.Verdict]}, ui.Textf("%s", check.Name), ui.Text(check.Line()))
 		if check.Fix != "" {
 			listed.Add(ui.Text(""), ui.Text(""), ui.Cell{Text: "→ " + c.Env.Own.Text(check.Fix), Paint: ui.Bold})
 		}

@@ -130,7 +130,7 @@ func State(known jobtypes.JobType) ui.Cell {
 	case explain.TypeDisabled:
 		return ui.Cell{Text: "disabled until " + ui.Stamp(standing.Until) + " by its retry budget", Paint: ui.Bad}
 	case explain.TypeNoWorker:
-		return ui.Cell{Text: standing.Detail, Paint: ui.Bad, Cause: true}
+		return ui.Cell{Text: standing.Line(), Paint: ui.Bad, Cause: true}
 	case explain.TypeRunning:
 		state = ui.Cell{Text: "running", Paint: ui.Bold}
 	}

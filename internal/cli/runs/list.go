@@ -113,7 +113,7 @@ func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter st
 		if run.Kind == starter.KindDAG {
 			of.Text = "dag " + run.DAG
 		}
-		listed.Add(ui.Text(run.WorkflowID), of, StateCell(run.Standing), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc), ui.Text(ui.OneLine(run.Standing.Cause)))
+		listed.Add(ui.Text(run.WorkflowID), of, StateCell(run.Standing), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc), ui.Text(ui.OneLine(run.Standing.Line())))
 	}
 	empty := "no runs yet: start one with `roundsman start NAME` or `roundsman start FILE -w`"
 	if filter.JobType+filter.DAG+string(filter.Kind) != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {

@@ -52,12 +52,12 @@ func leftOut(held []contract.AdmissionHold, key string) bool {
 }
 
 func reasonOfHold(hold contract.AdmissionHold) Reason {
-	r := Reason{Code: contract.Code(hold.Code), Object: hold.JobType, Since: hold.Since, Until: hold.Until, Detail: "job type " + hold.JobType + " is " + hold.String()}
+	r := Reason{Code: contract.Code(hold.Code), Object: hold.JobType, Since: hold.Since, Until: hold.Until, Detail: "job type " + hold.JobType + " is " + hold.Untimed()}
 	switch _, ofTask := contract.DAGOfTasks(hold.JobType); {
 	case ofTask:
-		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("%s is %s", hold.Of(), hold.String())
+		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("%s is %s", hold.Of(), hold.Untimed())
 	case hold.DedupeKey != "":
-		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.String())
+		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.Untimed())
 	}
 	args := action.Args{"name": hold.JobType, "key": hold.DedupeKey}
 	if r.Code == contract.CodeMarkedDone {

@@ -61,3 +61,13 @@ func TestTheRemedyCanBeTyped(t *testing.T) {
 	require.Len(t, reasons, 1)
 	assert.Contains(t, reasons[0].Remedy, `roundsman resume --kind budget scrub:'it'\''s a'`)
 }
+
+func TestTheEndOfAHoldIsAField(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"RETRY_BUDGET", "MARKED_DONE"} {
+		hold := contract.AdmissionHold{JobType: "scrub", Code: code, Since: since, Until: until, Failures: 2, By: "ann"}
+		found := reasonOfHold(hold)
+		assert.Equal(t, until, found.Until, code)
+		assert.NotContains(t, found.Detail, "until", code)
+	}
+}

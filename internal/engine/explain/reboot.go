@@ -18,7 +18,10 @@ type Reboot struct {
 }
 
 // Text returns the verdict in one line: the code, the reasons, and the command.
-func (r Reboot) Text() string {
+func (r Reboot) Text() string { return r.Code + ": " + r.Why() }
+
+// Why returns the reasons and the command.
+func (r Reboot) Why() string {
 	const named = 3
 	var why []string
 	if !r.Reported {
@@ -41,7 +44,7 @@ func (r Reboot) Text() string {
 	} else if n > 0 {
 		why = append(why, "only it serves "+strings.Join(r.Alone, ", "))
 	}
-	text := r.Code + ": " + strings.Join(why, ", ")
+	text := strings.Join(why, ", ")
 	switch {
 	case r.Draining:
 		return text + "; it takes no new work"

@@ -21,5 +21,6 @@ func TestRebootText(t *testing.T) {
 		"NOT_KNOWN: its process sends no report, not all runs were searched":                                                    {Code: "NOT_KNOWN", Worker: "a", Unsearched: true},
 	} {
 		assert.Equal(t, want, r.Text())
+		assert.Equal(t, want, r.Code+": "+r.Why())
 	}
 }

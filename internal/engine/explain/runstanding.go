@@ -70,6 +70,8 @@ type RunStandingFacts struct {
 	Failed, Warnings    int
 	// Reason explains the outcome; Failure explains its absence.
 	Reason, Failure string
+	// Code is the code at the beginning of Reason, Failure or Waiting; empty without one.
+	Code contract.Code
 }
 
 // RunStanding is the state of a run with its cause and the allowed operations.
@@ -77,10 +79,26 @@ type RunStanding struct {
 	State string `json:"state"`
 	Role  Role   `json:"role" enum:"failed,timeout,partial,person,paused,waiting,running,done,skipped,canceled"`
 	Open  bool   `json:"open"`
-	// Cause may be empty.
-	Cause string `json:"cause,omitempty"`
+	// Cause may be empty. Code is its code, if any.
+	Cause string        `json:"cause,omitempty"`
+	Code  contract.Code `json:"code,omitempty"`
 	// Operations are the ids of the operations allowed in this state.
 	Operations []string `json:"operations"`
+}
+
+// Line returns the code and the cause.
+func (s RunStanding) Line() string { return coded(s.Code, s.Cause) }
+
+func coded(code contract.Code, text string) string {
+	if code == "" {
+		return text
+	}
+	return string(code) + ": " + text
+}
+
+// uncoded returns a line without its code.
+func uncoded(code contract.Code, line string) string {
+	return strings.TrimPrefix(line, coded(code, ""))
 }
 
 // RunStandingOf returns the gravest state that applies.
@@ -88,12 +106,12 @@ func RunStandingOf(f RunStandingFacts) RunStanding {
 	if !f.Open {
 		return endedStanding(f)
 	}
-	standing := RunStanding{State: RunRunning, Role: RoleRunning, Open: true, Cause: f.Waiting}
+	standing := RunStanding{State: RunRunning, Role: RoleRunning, Open: true, Cause: uncoded(f.Code, f.Waiting), Code: f.Code}
 	switch {
 	case f.Frozen:
-		standing.State, standing.Role, standing.Cause = RunPaused, RolePaused, "its workflow is paused in Temporal itself"
+		standing.State, standing.Role, standing.Cause, standing.Code = RunPaused, RolePaused, "its workflow is paused in Temporal itself", ""
 	case f.Paused:
-		standing.State, standing.Role = RunPaused, RolePaused
+		standing.State, standing.Role, standing.Code = RunPaused, RolePaused, ""
 		standing.Cause = pauseDetail(StandingFacts{PauseNote: f.PauseNote, PausedBy: f.PausedBy})
 	case f.Phase == contract.PhaseHeld:
 		standing.State, standing.Role = RunHeld, RolePerson
@@ -119,7 +137,7 @@ func endedStanding(f RunStandingFacts) RunStanding {
 	if cause == "" && f.Warnings > 0 {
 		cause = count(f.Warnings, "item") + " with a warning"
 	}
-	return RunStanding{State: state, Role: roleOfOutcome(contract.Outcome(state)), Cause: cause, Operations: operationsOf(f)}
+	return RunStanding{State: state, Role: roleOfOutcome(contract.Outcome(state)), Cause: uncoded(f.Code, cause), Code: f.Code, Operations: operationsOf(f)}
 }
 
 func roleOfOutcome(outcome contract.Outcome) Role {

@@ -67,6 +67,10 @@ func TestTheStateOfAnEndedRun(t *testing.T) {
 	} {
 		assert.Equal(t, explain.RunStanding{State: row.state, Role: explain.Role(row.role), Cause: row.cause, Operations: row.operations}, explain.RunStandingOf(row.facts))
 	}
+	coded := explain.RunStandingOf(explain.RunStandingFacts{Outcome: "skipped", Code: contract.CodeNoWorker, Reason: "NO_WORKER: no label"})
+	assert.Equal(t, []string{"no label", "NO_WORKER", "NO_WORKER: no label"}, []string{coded.Cause, string(coded.Code), coded.Line()})
+	stuck := explain.RunStandingOf(explain.RunStandingFacts{Open: true, Code: contract.CodeWorkflowStuck, Waiting: "WORKFLOW_STUCK: the page is lost"})
+	assert.Equal(t, []string{"the page is lost", "WORKFLOW_STUCK"}, []string{stuck.Cause, string(stuck.Code)})
 	assert.Equal(t, retry, explain.RunStandingOf(explain.RunStandingFacts{DAG: true, Outcome: "skipped"}).Operations)
 	assert.Empty(t, explain.RunStandingOf(explain.RunStandingFacts{DAG: true, Outcome: contract.OutcomeCompleted}).Operations)
 	assert.Empty(t, explain.RunStandingOf(explain.RunStandingFacts{DryRun: true, Outcome: "failed"}).Operations)

@@ -28,7 +28,7 @@ type StandingFacts struct {
 	PauseNote, PausedBy string
 	PausedAt            time.Time
 	Hold                *contract.AdmissionHold
-	// Missing is the text of NO_WORKER, Lacks its remedy.
+	// Missing is the line of NO_WORKER, Lacks its remedy.
 	Missing                  string
 	Lacks                    Remedy
 	Running                  int
@@ -49,6 +49,9 @@ type Standing struct {
 	Actions []action.Action `json:"actions,omitempty"`
 	Actor   string          `json:"actor,omitempty"`
 }
+
+// Line returns the code and the detail.
+func (s Standing) Line() string { return coded(s.Code, s.Detail) }
 
 func (s Standing) because(r Reason) Standing {
 	s.Code, s.Actions, s.Actor = r.Code, r.Actions, r.Actor
@@ -71,7 +74,7 @@ func StandingOf(f StandingFacts) Standing {
 	case f.Hold != nil:
 		return Standing{State: TypeDisabled, Stopped: true, Detail: holdDetail(*f.Hold), Since: f.Hold.Since, Until: f.Hold.Until}.because(reasonOfHold(*f.Hold))
 	case f.Missing != "":
-		return Standing{State: TypeNoWorker, Detail: f.Missing}.because(Reason{Code: contract.CodeNoWorker}.with(f.Lacks))
+		return Standing{State: TypeNoWorker, Detail: uncoded(contract.CodeNoWorker, f.Missing)}.because(Reason{Code: contract.CodeNoWorker}.with(f.Lacks))
 	case f.Running > 0:
 		return Standing{State: TypeRunning}
 	case f.Closed != "":

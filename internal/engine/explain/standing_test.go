@@ -26,7 +26,7 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 			explain.Standing{State: "window_closed", Detail: "it opens at 04:00", Since: since, Until: until},
 		},
 		{func() { facts.Running = 1 }, explain.Standing{State: "running"}},
-		{func() { facts.Missing = "NO_WORKER: no label" }, explain.Standing{State: "no_worker", Detail: "NO_WORKER: no label"}},
+		{func() { facts.Missing = "NO_WORKER: no label" }, explain.Standing{State: "no_worker", Detail: "no label"}},
 		{
 			func() { facts.Hold = &contract.AdmissionHold{Since: since, Until: until} },
 			explain.Standing{State: "disabled", Stopped: true, Detail: "its retry budget is used up", Since: since, Until: until},
@@ -47,6 +47,9 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 		row.add()
 		standing := explain.StandingOf(facts)
 		assert.Equal(t, slices.Contains([]string{"ready", "running"}, standing.State), len(standing.Actions)+len(standing.Actor) == 0, standing.State)
+		if standing.Code != "" {
+			assert.Equal(t, string(standing.Code)+": "+standing.Detail, standing.Line())
+		}
 		standing.Code, standing.Actions, standing.Actor = "", nil, ""
 		assert.Equal(t, row.wanted, standing)
 	}

@@ -1,7 +1,7 @@
 // Checks of the doctor that did not pass, as rows of work.
 import { roleOf } from '../design/state';
 import { type Task, Work } from '../design/work';
-import { coded, Prose, sentence } from '../names';
+import { Prose, sentence } from '../names';
 import { isWords, Remedies } from '../remedies';
 import type { Doctor } from '../types';
 import { upper } from '../words';
@@ -16,11 +16,11 @@ export const Checks = ({ of }: { of: Check[] }) => (
       id: check.name,
       role: roleOf(check.verdict) ?? 'unknown',
       what: checkName(check),
-      code: coded(check.found).code,
-      look: sentence(coded(check.found).text),
+      code: check.code,
+      look: sentence(check.found),
       why: (
         <>
-          <Prose text={coded(check.found).text} />
+          <Prose text={check.found} />
           {isWords(check.fix) && (
             <span class="fix sentence">
               <Prose text={check.fix} />

@@ -4,7 +4,7 @@ import { Prose } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
-import { localized, spans, Time } from '../time';
+import { spans, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { JobType, JobTypeList } from '../types';
 import { Choice, Filters, type Head, Loaded, Page, State } from '../ui';
@@ -19,13 +19,13 @@ const odd = ['failed', 'person', 'paused'];
 const oddness = ({ standing }: JobType) => odd.indexOf(roleOf(standing.state) ?? '');
 const mostNamed = 3;
 
-// Standing follows a name. A detail with a code is a sentence of its own.
-function Standing({ of: { state, detail } }: { of: JobType['standing'] }) {
-  const text = localized(detail ?? '');
-  const coded = /^[A-Z_]+: (.+)/s.exec(text)?.[1];
-  if (coded) return <>: <Prose text={coded} /></>;
-  return <>{` is ${spoken(state)}${text && `: ${text}`}`}</>;
-}
+// Standing follows a name.
+const Standing = ({ of: { state, detail } }: { of: JobType['standing'] }) => (
+  <>
+    {state !== 'no_worker' && ` is ${spoken(state)}`}
+    {detail && <>: <Prose text={detail} /></>}
+  </>
+);
 
 // headOf names the job types that do not run by themselves, the worst first.
 function headOf(types: JobType[]): Head {

@@ -11,7 +11,7 @@ import { isRun, Named, runName, RunName, Said, sentence } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { failedRuns, isOpen } from '../runs';
-import { brief, localized, Time } from '../time';
+import { localized, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
 import { Awaited, Empty, Loaded, Page, Section, Table } from '../ui';
@@ -79,7 +79,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
       why: (
         <>
           <Said text={need.detail} />
-          {need.until && !localized(need.detail).includes(brief(need.until)) && (
+          {need.until && (
             <>
               {/[.?!]$/.test(need.detail) ? ' ' : '. '}
               Until <Time at={need.until} relative={false} />.

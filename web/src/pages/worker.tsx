@@ -149,7 +149,7 @@ function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
   return (
     <div class={`verdict ${tone}`}>
       <p>
-        <strong>{text}</strong> <Prose text={upper(verdict.text.replace(`${verdict.code}: `, ''))} /> <span class="code">{verdict.code}</span>
+        <strong>{text}</strong> <Prose text={upper(verdict.why)} /> <span class="code">{verdict.code}</span>
       </p>
       {verdict.running > 0 && drained && (
         <p>

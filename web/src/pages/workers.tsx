@@ -19,9 +19,9 @@ const mostAsked = 100;
 const away = (workers: ListedWorker[]) =>
   workers.filter((worker) => worker.state !== 'ONLINE').sort((a, b) => loudness(roleOf(b.state)) - loudness(roleOf(a.state)));
 
-// because is why a worker is away. Its reason may begin with the state, which stands before it.
-const because = ({ state, kept, cause }: ListedWorker) =>
-  state === 'ONLINE' ? '' : localized((kept?.reason || cause?.reason || '').replace(new RegExp(`^${state}: `, 'i'), ''));
+// because is why a worker is away. If it is away by an operator's mode, which is its state, only the note is new.
+const because = ({ state, mode, kept, cause }: ListedWorker) =>
+  state === 'ONLINE' ? '' : localized((mode?.toUpperCase() === state ? kept?.note : kept?.reason || cause?.reason) ?? '');
 
 const mostNamed = 3;
 

@@ -95,13 +95,15 @@ interface WindowPage<T> {
 const still = 1000;
 
 // again is the delay before a part of a list is read again after an error.
-const again = 2000;
+export const again = 2000;
 
 // fresh is the age up to which a part of a list that is shown again is not read again: the stream follows it.
 const fresh = 5000;
 
+export type Windowed<T> = ReturnType<typeof useWindow<T>>;
+
 // useWindow reads the visible pages of a list at any scroll position. The stream follows them while live.
-// ahead prefetches the last page.
+// ahead prefetches the last page. The rows of other filters stay until the new ones arrive.
 export function useWindow<T>(path: string, size: number, ahead: boolean, live = true) {
   const [[first, last], setShown] = useState<[number, number]>([0, 0]);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -154,6 +156,10 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
     if (here) setShown(next);
     else soon.current = setTimeout(() => setShown(next), 40); // The user may be scrolling past it.
   };
-  const failed = total === undefined ? found[0]?.error : undefined;
-  return { data: total === undefined ? undefined : rows, error: failed, isPending: total === undefined && !failed, total, show };
+  const list = path.split('?')[0];
+  const kept = useRef<{ list: string | undefined; rows: (T | undefined)[]; total: number }>(undefined);
+  if (total !== undefined) kept.current = { list, rows, total };
+  const error = total === undefined ? found[0]?.error : undefined;
+  const old = total === undefined && !error && kept.current?.list === list ? kept.current : undefined;
+  return { data: total === undefined ? old?.rows : rows, error, isPending: total === undefined && !error, isPlaceholderData: old !== undefined, total: total ?? old?.total, show };
 }

@@ -134,6 +134,14 @@ export function Failure({ error, what }: { error: unknown; what?: string }) {
   );
 }
 
+// Answer is a request with its answer. Placeholder data are those of other filters.
+export interface Answer<T> {
+  data: T | undefined;
+  error: unknown;
+  isPending: boolean;
+  isPlaceholderData?: boolean;
+}
+
 // Loaded shows the data of a query or its error. Old data stay; data of other filters are marked busy until the new
 // data arrive. height is the room kept for the first data, so that what is below does not move.
 export function Loaded<T>({
@@ -142,7 +150,7 @@ export function Loaded<T>({
   height,
   children,
 }: {
-  of: { data: T | undefined; error: unknown; isPending: boolean; isPlaceholderData?: boolean };
+  of: Answer<T>;
   what: string;
   height?: number;
   children: (data: T) => ComponentChildren;
@@ -303,15 +311,18 @@ export function Meter({ used, of, label }: { used: number; of: number; label: st
   );
 }
 
-// Filters stand in one line. A telephone shows the first one and folds the others, unless one of them is set.
+// Filters stand in one line. A telephone shows the first one and folds the others, until one of them is set: a fold
+// that closes takes the focus away.
 export function Filters({ set, children }: { set: boolean; children: ComponentChildren }) {
   const [first, ...others] = toChildArray(children);
+  const open = useRef(set);
+  open.current ||= set;
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       {useNarrow() && others.length > 1 ? (
         <>
           {first}
-          <details open={set}>
+          <details open={open.current}>
             <summary>{plural(others.length, 'more filter')}</summary>
             <div class="filters">{others}</div>
           </details>
@@ -342,11 +353,18 @@ export function Choice({ label, value, of, set }: { label: string; value: string
 // typing is the delay in milliseconds between the last key and a search.
 const typing = 250;
 
-// Find is a search with its text in the address. It begins when the user pauses.
+// Find is a search with its text in the address. It begins when the user pauses. A value from
+// elsewhere replaces the text. The field's own value does not, since the text may be longer by now.
 export function Find({ label, value, set }: { label: string; value: string; set: (value: string) => void }) {
   const [text, setText] = useState(value);
+  const sent = useRef(value);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (value === sent.current) return;
+    clearTimeout(soon.current);
+    sent.current = value;
+    setText(value);
+  }, [value]);
   useEffect(() => () => clearTimeout(soon.current), []);
   return (
     <label class="choice">
@@ -358,7 +376,10 @@ export function Find({ label, value, set }: { label: string; value: string; set:
           const typed = event.currentTarget.value;
           setText(typed);
           clearTimeout(soon.current);
-          soon.current = setTimeout(() => set(typed.trim()), typing);
+          soon.current = setTimeout(() => {
+            sent.current = typed.trim();
+            set(sent.current);
+          }, typing);
         }}
       />
     </label>

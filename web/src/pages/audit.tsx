@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { get, query } from '../api';
-import { useGet } from '../data';
+import { again, useGet } from '../data';
 import { roleOf } from '../design/state';
 import { isRun, Named } from '../names';
 import { href, setParams } from '../route';
@@ -9,7 +9,7 @@ import { Rows } from '../table/rows';
 import { Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { Choice, Filters, Find, type Head, Loaded, Page, State } from '../ui';
+import { type Answer, Choice, Filters, Find, type Head, Page, State } from '../ui';
 import { changed, plural, upper } from '../words';
 import { Back } from './changes';
 
@@ -41,9 +41,7 @@ export function Audit({ params }: { params: URLSearchParams }) {
   );
   return (
     <Page title="Audit" head={found.data && headOf(found.data)}>
-      <Loaded of={found} what="The audit log">
-        {(audit) => <Entries key={path} path={path} first={audit} tools={tools} filtered={Object.values(filter).some(Boolean)} />}
-      </Loaded>
+      <Entries path={path} found={found} tools={tools} filtered={Object.values(filter).some(Boolean)} />
     </Page>
   );
 }
@@ -72,29 +70,44 @@ function headOf({ entries, keeps, dropped }: AuditList): Head {
   };
 }
 
-function Entries({ path, first, tools, filtered }: { path: string; first: AuditList; tools: ComponentChildren; filtered: boolean }) {
-  const [older, setOlder] = useState<{ entries: AuditEntry[]; next: string | undefined; busy: boolean }>();
-  const next = older ? older.next : first.next;
+// Older are the entries that were read after the first page of a path, and that page as it was then: later ones of it
+// begin later.
+interface Older {
+  path: string;
+  entries: AuditEntry[];
+  next: string | undefined;
+  busy: boolean;
+}
+
+function Entries({ path, found, tools, filtered }: { path: string; found: Answer<AuditList>; tools: ComponentChildren; filtered: boolean }) {
+  const [read, setRead] = useState<Older>();
+  const older = read?.path === path ? read : undefined;
+  const first = found.data;
+  const next = older ? older.next : first?.next;
+  const newest = [...(first?.entries ?? [])].reverse();
   const more = async () => {
-    if (!next || older?.busy) return;
-    setOlder({ entries: older?.entries ?? [], next, busy: true });
+    if (!next || older?.busy || found.isPlaceholderData) return;
+    const before = { path, entries: older?.entries ?? newest, next };
+    setRead({ ...before, busy: true });
+    // An answer that comes after a change of the filters is of no use.
+    const settle = (now: Older) => setRead((latest) => (latest?.path === path ? now : latest));
     try {
       const page = await get<AuditList>(`${path}&cursor=${encodeURIComponent(next)}`);
-      setOlder({ entries: [...(older?.entries ?? []), ...page.entries.reverse()], next: page.next, busy: false });
+      settle({ path, entries: [...before.entries, ...page.entries.reverse()], next: page.next, busy: false });
     } catch {
-      setOlder({ entries: older?.entries ?? [], next, busy: false }); // The banner has the reason; the next look tries again.
+      setTimeout(() => settle({ ...before, busy: false }), again); // The banner has the reason.
     }
   };
-  const newest = [...first.entries].reverse();
   const seen = new Set(newest.map((entry) => entry.seq));
   const rows = [...newest, ...(older?.entries ?? []).filter((entry) => !seen.has(entry.seq))];
   return (
     <Rows
       label="Audit log"
       rows={rows}
+      of={found}
       id={(entry) => String(entry.seq)}
       tools={tools}
-      note={`${filtered ? `${rows.length.toLocaleString('en')}${next ? ' or more' : ''} of ` : ''}${plural(first.kept, 'entry', 'entries')}`}
+      note={first && `${filtered ? `${rows.length.toLocaleString('en')}${next ? ' or more' : ''} of ` : ''}${plural(first.kept, 'entry', 'entries')}`}
       onEnd={more}
       empty="No entry matches: nothing was done, refused or delayed."
       columns={[

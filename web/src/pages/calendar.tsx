@@ -9,7 +9,7 @@ import { Rows } from '../table/rows';
 import { dayOf, partsOf, span, Time, Took, useZone } from '../time';
 import { chosenTime, isIn } from '../timeline/brush';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
-import { Choice, Filters, type Head, Loaded, Page, Section, State } from '../ui';
+import { Choice, Filters, Find, type Head, Loaded, Page, Section, State } from '../ui';
 import { plural, upper } from '../words';
 import './calendar.css';
 
@@ -43,10 +43,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
           ]}
           set={(value) => setParams({ show: value })}
         />
-        <label class="choice">
-          Job type
-          <input type="search" value={type} onChange={(event) => setParams({ type: event.currentTarget.value.trim() })} />
-        </label>
+        <Find label="Job type" value={type} set={(value) => setParams({ type: value })} />
       </Filters>
       {past ? <Past type={type} dropped={dropped} params={params} /> : <Coming type={type} dropped={dropped} params={params} />}
     </Page>

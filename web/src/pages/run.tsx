@@ -4,7 +4,7 @@ import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { actsOnRun } from '../acts/runs';
 import { get, query, segment } from '../api';
-import { useGet, useWindow } from '../data';
+import { useGet, useWindow, type Windowed } from '../data';
 import { isFailed, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
@@ -295,22 +295,15 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   );
   return (
     <Section title={what} note={found.total !== undefined && `${plural(found.total, what.toLowerCase().slice(0, -1))}${isOpen(run) && sort !== '' ? ', as they were when they were sorted' : ''}`}>
-      <Loaded of={found} what={what}>
-        {(items) => (
-          <List
-            key={`${state} ${of} ${find} ${sort} ${since} ${until}`}
-            run={run}
-            items={items}
-            show={found.show}
-            label={what}
-            tools={tools}
-            path={path}
-            total={found.total}
-            none={filtered ? noneOf(run, what, find || of, state, since !== '') : emptyOf(run)}
-            sorting={{ by: sort, set: (by) => setParams({ sort: by }) }}
-          />
-        )}
-      </Loaded>
+      <List
+        run={run}
+        found={found}
+        label={what}
+        tools={tools}
+        path={path}
+        none={filtered ? noneOf(run, what, find || of, state, since !== '') : emptyOf(run)}
+        sorting={{ by: sort, set: (by) => setParams({ sort: by }) }}
+      />
     </Section>
   );
 }
@@ -331,14 +324,12 @@ function noneOf(run: Snapshot, what: string, find: string, state: string, timed:
 
 interface Listed {
   run: Snapshot;
-  items: (Item | undefined)[];
-  show: (first: number, last: number) => void;
+  found: Windowed<Item>;
   label: string;
   none: ComponentChildren;
   sorting: Sorting;
   tools: ComponentChildren;
   path: string;
-  total: number | undefined;
 }
 
 // most is the number of items that one request returns.
@@ -355,17 +346,18 @@ async function readItems(path: string, from: number, to: number): Promise<Item[]
   return found;
 }
 
-function List({ run, items, show, label, none, sorting, tools, path, total }: Listed) {
+function List({ run, found, label, none, sorting, tools, path }: Listed) {
   return (
     <Rows
       label={label}
-      rows={items}
+      rows={found.data ?? []}
+      of={found}
       id={(item) => item.id}
-      onShown={show}
+      onShown={found.show}
       empty={none}
       sorting={sorting}
       tools={tools}
-      total={total}
+      total={found.total}
       pick={{
         of: path.replace(/[?&]sort=[^&]*/, ''),
         noun: label.toLowerCase().slice(0, -1),

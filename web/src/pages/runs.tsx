@@ -12,7 +12,7 @@ import { failedRuns, isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
 import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
-import { Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
@@ -47,6 +47,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
   })}`;
   const key = params.get('key') ?? '';
   const found = useList<RunList>(path);
+  const pages = found.data?.pages ?? [];
   const failed = useGet<RunList>(failedRuns());
   const tools = (
     <Filters set={[kind, name, state, since, dry].some(Boolean)}>
@@ -61,10 +62,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
         ]}
         set={(value) => setParams({ kind: value })}
       />
-      <label class="choice">
-        {kind === 'dag' ? 'DAG' : 'Job type'}
-        <input type="search" value={name} onChange={(event) => setParams({ name: event.currentTarget.value.trim() })} />
-      </label>
+      <Find label={kind === 'dag' ? 'DAG' : 'Job type'} value={name} set={(value) => setParams({ name: value })} />
       <Choice
         label="State"
         value={state}
@@ -96,20 +94,17 @@ export function Runs({ params }: { params: URLSearchParams }) {
   return (
     <Page title="Runs" head={failed.data && headOf(failed.data)}>
       {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={startedWithin(since)} />}
-      <Loaded of={found} what="Runs">
-        {({ pages }) => (
-          <List
-            runs={pages.slice(0, by === '' ? undefined : 1).flatMap((page) => page.runs ?? [])}
-            more={by === '' ? found.more : () => {}}
-            partial={by === '' ? found.hasNextPage : Boolean(pages[0]?.next)}
-            by={by}
-            path={path}
-            tools={tools}
-            filter={JSON.stringify([kind, name, state, since, dry])}
-            filtered={[...params.keys()].some((one) => one !== 'sort' && one !== 'at' && one !== 'row')}
-          />
-        )}
-      </Loaded>
+      <List
+        found={found}
+        runs={pages.slice(0, by === '' ? undefined : 1).flatMap((page) => page.runs ?? [])}
+        more={by === '' ? found.more : () => {}}
+        partial={by === '' ? found.hasNextPage : Boolean(pages[0]?.next)}
+        by={by}
+        path={path}
+        tools={tools}
+        filter={JSON.stringify([kind, name, state, since, dry])}
+        filtered={[...params.keys()].some((one) => one !== 'sort' && one !== 'at' && one !== 'row')}
+      />
     </Page>
   );
 }
@@ -193,6 +188,7 @@ function Jobs({ of, jobType, since }: { of: string; jobType: string; since: stri
 const sortedRuns = 500;
 
 interface Listed {
+  found: Answer<unknown>;
   runs: Run[];
   more: () => void;
   partial: boolean;
@@ -222,15 +218,16 @@ const count = (runs: Run[], partial: boolean, by: string) => {
   return partial ? `${runs.length.toLocaleString('en')} of more, newest first` : `${plural(runs.length, 'run')}, newest first`;
 };
 
-function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed) {
+function List({ found, runs, more, partial, by, path, tools, filter, filtered }: Listed) {
   return (
     <Rows
       label="Runs"
       rows={runs}
+      of={found}
       id={(run) => `${run.workflow_id} ${run.run_id}`}
       onEnd={more}
       tools={tools}
-      note={count(runs, partial, by)}
+      note={found.data !== undefined && count(runs, partial, by)}
       sorting={{ by, set: (sort) => setParams({ sort }) }}
       pick={{
         of: filter,
@@ -273,7 +270,7 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
           sort: 'state',
           value: (run) => run.standing.state,
         },
-        { name: 'Why', show: (run) => <Cited of={run.standing.cause ?? ''} />, wide: true, optional: true, second: true },
+        { name: 'Why', show: (run) => <Cited text={run.standing.cause ?? ''} code={run.standing.code} />, wide: true, optional: true, second: true },
         {
           name: 'Of',
           show: (run) =>

@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { ask, verbOf } from '../action';
 import { keepPlace, keepState, placeOf, stateOf } from '../place';
 import { parse } from '../route';
-import { classOf, type Column, Empty, Heading, type Sorting, useMedium, useNarrow } from '../ui';
+import { type Answer, classOf, type Column, Empty, Heading, Loaded, type Sorting, useMedium, useNarrow } from '../ui';
 import { Bulk, mostPicked, type Picking } from './bulk';
 import { ColumnMenu, useHidden } from './columns';
 import { useRowHeight } from './density';
@@ -27,6 +27,8 @@ interface Rowed<T> {
   sorting?: Sorting | undefined;
   // pick makes rows selectable.
   pick?: Picking<T>;
+  // of is the request of the rows. Its wait and its error stand below the tools, which stay.
+  of?: Answer<unknown>;
   // tools stand above the table; note is at their end.
   tools?: ComponentChildren;
   note?: ComponentChildren;
@@ -46,7 +48,7 @@ interface Picked<T> {
   anchor: number;
 }
 
-export function Rows<T>({ rows: given, columns: all, id, label, empty, total, onEnd, onShown, sorting, pick, tools, note }: Rowed<T>) {
+export function Rows<T>({ rows: given, columns: all, id, label, empty, total, onEnd, onShown, sorting, pick, of, tools, note }: Rowed<T>) {
   const small = useNarrow();
   const height = useRowHeight();
   const [hidden, hide] = useHidden(label);
@@ -271,12 +273,13 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       }}
     />
   );
+  const old = of?.isPlaceholderData || undefined;
   if (rows.length === 0) {
     return (
-      <div class="tabled">
+      <div class="tabled" aria-busy={old}>
         {strip}
         {bulk}
-        <Empty>{empty}</Empty>
+        {of && of.data === undefined ? <Loaded of={of} what={label}>{() => null}</Loaded> : <Empty>{old ? 'Searching…' : empty}</Empty>}
       </div>
     );
   }
@@ -284,7 +287,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const grid = small ? {} : { gridTemplateColumns: [pick && 'max-content', ...least].filter(Boolean).join(' ') };
   const whole = `${(small ? virtual.getTotalSize() : rows.length * height + headHeight) + bar}px`;
   return (
-    <div class="tabled">
+    <div class="tabled" aria-busy={old}>
       {strip}
       {bulk}
       <div

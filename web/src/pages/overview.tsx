@@ -147,7 +147,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                         <>
                           <State word={run.standing.state} role={run.standing.role} quiet />
                           <RunName id={run.workflow_id} bold />
-                          {others.length > 0 && <small>, {plural(others.length, 'run')} before</small>}
+                          {others.length > 0 && <small> {plural(others.length, 'run')} before</small>}
                         </>
                       ),
                   },

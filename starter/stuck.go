@@ -44,7 +44,9 @@ func (e *StuckWorkflowError) Error() string {
 }
 
 // What returns the failure without the remedy.
-func (e *StuckWorkflowError) What() string { return string(contract.CodeWorkflowStuck) + ": " + e.Why() }
+func (e *StuckWorkflowError) What() string {
+	return string(contract.CodeWorkflowStuck) + ": " + e.Why()
+}
 
 // Why is What without its code.
 func (e *StuckWorkflowError) Why() string {

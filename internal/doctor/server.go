@@ -42,7 +42,7 @@ type Check struct {
 }
 
 // Line returns the code and the finding.
-func (c Check) Line() string {
+func (c *Check) Line() string {
 	if c.Code == "" {
 		return c.Found
 	}

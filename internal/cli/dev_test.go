@@ -93,7 +93,7 @@ func (h *harness) begin(args ...string) *running {
 
 func (r *running) waitFor(t *testing.T, text string) {
 	t.Helper()
-	testsuite.WaitFor(t, 60*time.Second, "it prints "+text, func() bool { return strings.Contains(r.out.String(), text) })
+	testsuite.WaitFor(t, 3*time.Minute, "it prints "+text, func() bool { return strings.Contains(r.out.String(), text) })
 }
 
 // code ends it as Ctrl-C does.

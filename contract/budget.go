@@ -40,7 +40,7 @@ const (
 
 // AdmissionEndings reports the ended jobs of a group since its last report. It may be repeated.
 type AdmissionEndings struct {
-	// At is the time of the report.
+	// At is the time of the report. No two reports of a run have the same.
 	At time.Time `json:"at"`
 	// Keys of completed jobs, and of jobs that ended otherwise, as [DedupeHash]es of eight bytes each.
 	Done    []byte `json:"done,omitempty"`

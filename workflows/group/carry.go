@@ -222,7 +222,7 @@ func ownParams(c group.StartJob) json.RawMessage {
 
 func (r *groupRun) endings(ended endings.Endings) contract.AdmissionEndings {
 	report := contract.AdmissionEndings{
-		At: r.loop.Now(), SuccessAt: ended.SuccessAt, Done: packed(r.in.Spec.Name, ended.Done, ended.DoneHashes), Settled: packed(r.in.Spec.Name, ended.Settled, ended.SettledHashes),
+		SuccessAt: ended.SuccessAt, Done: packed(r.in.Spec.Name, ended.Done, ended.DoneHashes), Settled: packed(r.in.Spec.Name, ended.Settled, ended.SettledHashes),
 	}
 	for _, f := range ended.Failed {
 		failure := contract.AdmissionFailure{Attempt: fmt.Sprintf("%s.%d", contract.JobID(f.Job), f.Attempt), At: f.At, Error: f.Message}

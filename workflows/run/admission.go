@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/admission"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -41,6 +42,8 @@ type Link struct {
 	released      []string
 	results       []contract.KeyResult
 	recent        []contract.AdmissionEndings
+	// stamped is the time of the last report.
+	stamped time.Time
 	// open is the time of the report in next that later ends of tasks may join.
 	open time.Time
 	// used means that the run has requested something, which it must release.
@@ -281,6 +284,9 @@ func (l *Link) close(last ...contract.AdmissionEndings) error {
 		results = slices.Concat(l.results, results)
 	}
 	l.released = nil
+	for i := range last {
+		last[i].At = l.stamp()
+	}
 	last = once(l.lost, l.next.Endings, last)
 	l.next, l.dirty = contract.AdmissionRequest{ReleaseAll: true, Endings: l.lastEndings(last), Results: results}, true
 	l.atOnce = l.calls
@@ -310,5 +316,8 @@ func (l *Link) Restore(state *contract.AdmissionLinkState) {
 	}
 	l.base.DeclaredAt, l.used = state.DeclaredAt, true
 	l.recent, l.lost, l.released, l.results = state.Told, state.Untold, state.Released, state.Results
+	for _, endings := range slices.Concat(l.recent, l.lost) {
+		l.stamped = instant.Later(l.stamped, endings.At)
+	}
 	l.repeat.restart(workflow.Now(l.ctx))
 }

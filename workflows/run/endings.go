@@ -16,8 +16,23 @@ const (
 	maxRecentKeys     = 10_000
 )
 
+// stamp is the time of a report, which identifies it: two reports of one workflow task have different times.
+func (l *Link) stamp() time.Time {
+	at := workflow.Now(l.ctx)
+	if !at.After(l.stamped) {
+		at = l.stamped.Add(time.Nanosecond)
+	}
+	l.stamped = at
+	return at
+}
+
 // Report adds endings to the next request.
 func (l *Link) Report(endings contract.AdmissionEndings) {
+	endings.At = l.stamp()
+	l.add(endings)
+}
+
+func (l *Link) add(endings contract.AdmissionEndings) {
 	l.next.Endings, l.dirty = append(l.next.Endings, endings), true
 	if again := l.counted(endings); len(again.Done)+len(again.Failed)+len(again.Tasks) > 0 || !again.SuccessAt.IsZero() {
 		l.remember(again)
@@ -45,11 +60,8 @@ func (l *Link) ReportTasks(tasks []contract.TaskEnding) {
 		}
 		return
 	}
-	l.open = workflow.Now(l.ctx)
-	if n := len(l.recent); n > 0 && !l.open.After(l.recent[n-1].At) {
-		l.open = l.recent[n-1].At.Add(time.Nanosecond)
-	}
-	l.Report(contract.AdmissionEndings{At: l.open, Tasks: tasks})
+	l.open = l.stamp()
+	l.add(contract.AdmissionEndings{At: l.open, Tasks: tasks})
 }
 
 // An ending that a terminated admission had received but not applied exists nowhere else.

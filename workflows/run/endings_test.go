@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/admission"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows/run"
@@ -61,4 +62,25 @@ func TestADeliveredOutcomeComesBeforeAFailedAdoption(t *testing.T) {
 			require.NoError(t, b.GetWorkflowError())
 		})
 	}
+}
+
+// TestReportsOfOneWorkflowTask: a key fails, and the run ends in the same workflow task. Both reports of endings arrive.
+func TestReportsOfOneWorkflowTask(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := run.New(ctx, run.Options{JobType: "scrub"})
+		r.Admission.SetBudget(&contract.RetryBudget{}, true)
+		r.Admission.Report(contract.AdmissionEndings{Failed: []contract.AdmissionFailure{{Attempt: "job-00001.1", DedupeKey: "bad"}}})
+		r.Admission.Report(contract.AdmissionEndings{SuccessAt: r.Now()})
+		return r.Close(contract.AdmissionEndings{Done: admission.PackKeys([]uint64{7})})
+	})
+	require.NoError(t, b.GetWorkflowError())
+	require.Len(t, b.requests, 1)
+	reported := b.requests[0].Endings
+	require.Len(t, reported, 3)
+	assert.Len(t, reported[0].Failed, 1)
+	assert.False(t, reported[1].SuccessAt.IsZero())
+	assert.NotEmpty(t, reported[2].Done)
+	assert.True(t, reported[0].At.Before(reported[1].At) && reported[1].At.Before(reported[2].At), "the time identifies a report")
 }

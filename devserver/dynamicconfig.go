@@ -16,6 +16,8 @@ func dynamicConfig() dynamicconfig.StaticClient {
 		// each while the burst of 100 lasts and at 20 ms afterwards. With 200/s the step stays at 5 ms.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 200,
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():    200,
+		// The stock 1 s allows for clocks of machines that differ, and every shorter timer takes as long. One process has one clock.
+		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
 
 		// Without it fairness keys on tasks are silently ignored.
 		dynamicconfig.MatchingEnableFairness.Key(): true,

@@ -35,6 +35,7 @@ func TestDynamicConfig(t *testing.T) {
 		"frontend.workerheartbeatsenabled":          true,
 		"history.maximumbufferedeventsbatch":        2000,
 		"history.timerprocessormaxpollrps":          200,
+		"history.timerprocessormaxtimeshift":        10 * time.Millisecond,
 		"history.transferprocessormaxpollrps":       200,
 		"history.workflowidreuseminimalinterval":    time.Duration(0),
 		"matching.enablefairness":                   true,

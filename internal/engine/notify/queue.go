@@ -125,6 +125,9 @@ func (q *Queue) bound(now time.Time, l *lane) {
 	if l.busy {
 		oldest = 1
 	}
+	for oldest < MaxWaiting && l.waiting[oldest].Event == contract.NotifyTest {
+		oldest++
+	}
 	l.Dropped++
 	q.end(now, l.waiting[oldest], contract.DeliveryDropped, "")
 	l.waiting = slices.Delete(l.waiting, oldest, oldest+1)

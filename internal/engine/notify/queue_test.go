@@ -101,6 +101,27 @@ func TestATestGoesFirstAndIsTriedOnce(t *testing.T) {
 	assert.Equal(t, 1, q.View().Receivers[0].Failed)
 }
 
+// TestATestIsNotDropped: the queue of a receiver that was dead for long is full, and its test goes first all the same.
+func TestATestIsNotDropped(t *testing.T) {
+	t.Parallel()
+	trial := contract.Notice{To: []string{"ops"}, Notification: contract.Notification{ID: "test", Event: contract.NotifyTest}}
+	for _, busy := range []bool{false, true} {
+		q := notify.Restore(nil)
+		for i := range notify.MaxWaiting {
+			q.Add(start, notice(fmt.Sprint(i), "ops"))
+		}
+		if busy {
+			assert.Equal(t, []string{"ops<0"}, ids(q.Next(start)))
+		}
+		q.Add(start, trial)
+		if busy {
+			q.Done(start, "ops", contract.DeliverResult{})
+		}
+		assert.Equal(t, []string{"ops<test"}, ids(q.Next(start)))
+		assert.Equal(t, 1, q.View().Receivers[0].Dropped)
+	}
+}
+
 func TestAFullQueueDropsItsOldest(t *testing.T) {
 	t.Parallel()
 	q := notify.Restore(nil)

@@ -52,7 +52,8 @@ func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool
 	if g.book.rerun[t.i] {
 		valid = 0
 	}
-	if known.At.Before(t.startedAt) && now.Sub(known.At) > valid {
+	// The end of another task of this run may begin this one.
+	if !known.At.After(t.startedAt) && now.Sub(known.At) > valid {
 		return false
 	}
 	g.engine.Withdraw(int(t.i))

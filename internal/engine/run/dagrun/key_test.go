@@ -407,3 +407,22 @@ func (s *site) check() {
 		require.Equal(s.t, 1, n, key)
 	}
 }
+
+// TestASuccessorIsExecuted: a task does not take over the result of the task whose end begins it. That one ended before.
+func TestASuccessorIsExecuted(t *testing.T) {
+	t.Parallel()
+	p := start(t, "version: 1\nname: keyed\ntasks:\n  - {id: a, command: [verify], key: k}\n  - {id: b, needs: a, command: [verify], key: k}", dagrun.Config{})
+	p.workers(worker("w", 2))
+	p.grant(0)
+	p.pass(time.Minute)
+	p.ended("a", run.Ending{Result: []byte(`{"ok":true}`)})
+	require.Len(t, p.released, 1)
+	kept := p.released[0].Keep
+	require.NotNil(t, kept)
+	kept.By = "dag/keyed/1"
+	p.pass(time.Second)
+	p.grantKnown(kept)
+	require.Contains(t, p.running, "b")
+	p.ended("b", run.Ending{})
+	assert.Equal(t, dag.OutcomeCompleted, p.end.Outcome)
+}

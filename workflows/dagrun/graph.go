@@ -135,6 +135,7 @@ func (r *dagRun) open(encoded, state []byte) error {
 	}
 	r.name()
 	r.loop.Open(r, r.core)
+	r.loop.Steer() // A run that is paused from its beginning starts no task.
 	var first source.Event = engine.Tick{}
 	if !r.core.Run().Started() {
 		first = dagrun.Started{}

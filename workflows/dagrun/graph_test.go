@@ -241,3 +241,18 @@ func grantAll(in contract.AdmissionRequest) *contract.AdmissionAnswer {
 	}
 	return answer
 }
+
+// TestDAGIsPausedFromItsBeginning: a pause that comes with the start applies to the first tasks.
+func TestDAGIsPausedFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	b := newDAGBench(t)
+	paused := false
+	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalPause, contract.PauseInput{By: "ann"}) }, 0)
+	b.RegisterDelayedCallback(func() {
+		paused = true
+		b.SignalWorkflow(contract.SignalResume, nil)
+	}, time.Hour)
+	result := b.run("version: 1\nname: paused\ntasks: [{id: a, noop: true}]\n", contract.DAGInput{})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+	assert.True(t, paused, "the run waits for the resume")
+}

@@ -42,15 +42,21 @@ func (a *run) checkCall(_ workflow.Context, in contract.AdmissionRequest) error 
 
 var errNoHolder = errors.New("the request names no holder")
 
-// call handles a request like the signal, after all requests received before it.
+// call handles a request like the signal, after all requests received before it. A caller without a timely answer has
+// sent the request as a signal, too, and reads only signals: an answer that waits for one is sent as well.
 func (a *run) call(_ workflow.Context, in contract.AdmissionRequest) (contract.AdmissionAnswer, error) {
 	a.loop.NoticeReset()
 	a.takeReset() // A grant that the reset undid must not be repeated.
 	a.collectRequests()
+	signaled := a.outbox.of[in.Holder] != nil
 	a.loop.Received(1)
 	a.step(admission.Requested(in))
 	a.loop.Touch()
-	return a.outbox.answer(in.Holder), nil
+	answer := a.outbox.answer(in.Holder)
+	if signaled {
+		a.outbox.add(&answer)
+	}
+	return answer, nil
 }
 
 func (a *run) checkResize(_ workflow.Context, in contract.ResizePoolInput) error {

@@ -244,3 +244,26 @@ func TestAdmissionAnswersACallAtOnce(t *testing.T) {
 	assert.Empty(t, answers[3], "a request without a holder is refused")
 	assert.Equal(t, []string{"z granted lane"}, b.told)
 }
+
+// TestACallAndItsRepeatInOneWorkflowTask: a caller without a timely answer repeats its request as a signal and reads no
+// answer of the call any more. If both are handled in one workflow task, a signal has the answer, too.
+func TestACallAndItsRepeatInOneWorkflowTask(t *testing.T) {
+	t.Parallel()
+	b := newModel(t)
+	granted := 0
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflowSkippingWorkflowTask(contract.SignalAdmissionRequest, wants("a", laneItem()))
+		b.UpdateWorkflow(contract.UpdateAdmissionRequest, "late", &sdktest.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { assert.NoError(t, err) },
+			OnComplete: func(result any, err error) {
+				assert.NoError(t, err)
+				if answer, ok := result.(contract.AdmissionAnswer); assert.True(t, ok) {
+					granted = len(answer.Granted)
+				}
+			},
+		}, wants("a", laneItem()))
+	}, time.Second)
+	b.play(contract.AdmissionInput{})
+	assert.Positive(t, granted)
+	assert.Contains(t, b.told, "a granted lane")
+}

@@ -233,3 +233,31 @@ func TestDroppedTicksAreTold(t *testing.T) {
 	assert.Equal(t, "scrub", second.audit.Entries()[0].JobType)
 	assert.Equal(t, 10, result.Record.Ticks.Skipped)
 }
+
+// TestASignalWithoutAnEntryCounts: an entry is that of its own signal, not of a later one of the same workflow task
+// that changes nothing and has no entry.
+func TestASignalWithoutAnEntryCounts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = proposals(1)
+	b.execute = func(ctx context.Context, _ contract.ExecuteInput) (contract.ExecuteState, error) {
+		<-ctx.Done()
+		return contract.ExecuteState{}, ctx.Err()
+	}
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflowSkippingWorkflowTask(contract.SignalSetCalendar, contract.SetCalendarInput{By: "ann"})
+		b.SignalWorkflow(contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true, By: "bob"})
+	}, time.Second)
+	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{}) }, 2*time.Second)
+	b.run(jobtype.Policy{})
+	var set []contract.AuditOrigin
+	for _, record := range b.audit.Records() {
+		for _, origin := range record.Origins {
+			if origin.Signal == contract.SignalSetCalendar {
+				set = append(set, origin)
+			}
+		}
+	}
+	require.Len(t, set, 1)
+	assert.Equal(t, 1, set[0].Back, "one later signal has the same name")
+}

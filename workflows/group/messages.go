@@ -82,6 +82,7 @@ func (r *groupRun) collectCalendars() {
 func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
 	code := r.core.Wait(r.loop.Now()).Code
 	if r.ignoresWindow() || code != contract.CodeWindowClosed && code != contract.CodeAfter {
+		r.loop.Audit.Ignored(contract.SignalSetCalendar)
 		return
 	}
 	r.loop.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "run.ignore_window", Actor: in.By})

@@ -69,7 +69,11 @@ func (r *Recorder) Object() string { return r.base.Object }
 // SetJobType sets the job type of later entries.
 func (r *Recorder) SetJobType(name string) { r.base.JobType = name }
 
-// Signaled notes an operator's signal. It must be called for every signal of that name, in the order of receipt.
+// Ignored counts a signal without an effect, which has no entry.
+func (r *Recorder) Ignored(name string) { r.received[name]++ }
+
+// Signaled notes an operator's signal. It or [Recorder.Ignored] must be called for every signal of that name, in the
+// order of receipt.
 func (r *Recorder) Signaled(name string, entry contract.AuditEntry) {
 	r.received[name]++
 	r.operator(entry, sender{signal: name, number: r.received[name]})

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -47,10 +48,16 @@ func (r *Runner) probe(id, instance string) {
 
 // An absent registry misses the report; the engine repeats a trouble that is not in its view.
 func (r *Runner) reportTrouble(d engine.Decision) {
-	workflow.SignalExternalWorkflow(r.ctx, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, contract.WorkerTroubleInput{
+	r.reports = append(r.reports, workflow.SignalExternalWorkflow(r.ctx, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, contract.WorkerTroubleInput{
 		Incarnation: contract.Incarnation{ID: d.Worker, Instance: d.Instance}, Code: d.Trouble, Detail: d.Reason,
 		Run: workflow.GetInfo(r.ctx).WorkflowExecution.ID,
-	})
+	}))
+}
+
+// reported reports whether all reports about workers are delivered: the server drops those of an ended run.
+func (r *Runner) reported() bool {
+	r.reports = slices.DeleteFunc(r.reports, workflow.Future.IsReady)
+	return len(r.reports) == 0
 }
 
 // Watch subscribes to changes of the fleet.

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -45,6 +46,7 @@ type Runner struct {
 	attempts  []attempt
 	given     map[string]bool
 	probes    []probe
+	reports   []workflow.Future
 	fleet     subscription
 	timers    entity.Timers
 	fenceAsks int
@@ -132,7 +134,7 @@ func (r *Runner) Ready() bool {
 			return true
 		}
 	}
-	return r.fleet.sending != nil && r.fleet.sending.IsReady()
+	return slices.ContainsFunc(r.reports, workflow.Future.IsReady) || r.fleet.sending != nil && r.fleet.sending.IsReady()
 }
 
 // Wait blocks until ready returns true, or until wake. If ordered is false, commands wait for another workflow task,
@@ -166,6 +168,7 @@ func (r *Runner) flush() {
 // Collect returns whether a timer has fired; the core then gets a tick, as the last event.
 func (r *Runner) Collect() (tick bool) {
 	r.touched = false
+	r.reported()
 	r.collectAdoptions()
 	r.Audit.Collect()
 	tick = r.timers.ClearFired()
@@ -175,7 +178,7 @@ func (r *Runner) Collect() (tick bool) {
 
 // Idle reports whether continue-as-new would lose nothing. The engine repeats a lost probe.
 func (r *Runner) Idle() bool {
-	return !r.touched && (r.canceled || !r.Canceled()) && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero()
+	return !r.touched && (r.canceled || !r.Canceled()) && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero() && r.reported()
 }
 
 // CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of item.
@@ -212,6 +215,9 @@ func (r *Runner) Note(note engine.Note, object string) {
 func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 	r.Audit.Hurry()
 	r.Audit.Flush()
+	if err := workflow.Await(r.ctx, r.reported); err != nil {
+		return err
+	}
 	if err := r.Admission.close(last...); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -290,4 +291,30 @@ func TestKeysAreListedOnlyForAnAssertion(t *testing.T) {
 	require.NoError(t, b.GetWorkflowError())
 	assert.Greater(t, passes, answers)
 	assert.Equal(t, 1, listed)
+}
+
+// TestARunEndsAfterItsReports: the server drops an undelivered signal of an ended run, so a run whose last item clears a
+// worker waits for the delivery.
+func TestARunEndsAfterItsReports(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	closing := make(chan struct{})
+	var delivered atomic.Bool
+	b.OnSignalExternalWorkflow(mock.Anything, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, mock.Anything).Return(
+		func(_, _, _, _ string, _ any) error {
+			<-closing
+			delivered.Store(true)
+			return nil
+		})
+	b.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := run.New(ctx, run.Options{JobType: "scrub"})
+		r.CarryOut(engine.Decision{Kind: engine.ClearTrouble, Worker: "node-a", Instance: "i"}, "")
+		assert.False(t, r.Idle(), "a run that continues as new would lose it, too")
+		close(closing)
+		err := r.Close()
+		assert.True(t, delivered.Load())
+		assert.True(t, r.Idle())
+		return err
+	})
+	require.NoError(t, b.GetWorkflowError())
 }

@@ -58,6 +58,19 @@ test('the geometry of a timeline', async (t) => {
     assert.deepEqual(ticks(whole, 0, () => 0), []);
   });
 
+  await t.test('labels of a narrow axis do not touch: those with seconds and dates are wider', () => {
+    const half = (tick) => tick.label.length * 3.5;
+    for (const length of [1000, 60_000, 280_000, hour, 24 * hour, 54 * hour, 7 * 24 * hour, 30 * 24 * hour]) {
+      for (let width = 200; width < 500; width += 10) {
+        const view = { from: at('2026-11-24T19:10:00Z'), to: at('2026-11-24T19:10:00Z') + length };
+        const list = ticks(view, width, () => 0, 54);
+        for (const [i, tick] of list.entries()) {
+          if (i > 0) assert.ok(xOf(view, width, tick.at) - xOf(view, width, list[i - 1].at) >= half(tick) + half(list[i - 1]), `${list[i - 1].label}, ${tick.label} on ${width} px`);
+        }
+      }
+    }
+  });
+
   const bar = (id, from, to, role = 'done', look = 'past') => ({ id, from, to, role, look, text: id });
 
   await t.test('bars at once have lanes of their own', () => {

@@ -82,10 +82,13 @@ export function labelOf(local: number, step: number): string {
   return step >= second ? seconds : `${seconds}.${Math.floor(at.getUTCMilliseconds() / 100)}`;
 }
 
+// wideLabel is the least distance of labels with seconds or dates.
+const wideLabel = 80;
+
 // ticks returns round local times at least apart pixels apart. offset is the zone's distance from UTC at an instant.
 export function ticks(view: View, width: number, offset: (at: number) => number, apart = 80): Tick[] {
   if (width <= 0 || lengthOf(view) <= 0) return [];
-  const step = steps.find((one) => (one / lengthOf(view)) * width >= apart) ?? (steps.at(-1) as number);
+  const step = steps.find((one) => (one / lengthOf(view)) * width >= (one < minute || one >= day ? Math.max(apart, wideLabel) : apart)) ?? (steps.at(-1) as number);
   const found: Tick[] = [];
   let local = Math.ceil((view.from + offset(view.from)) / step) * step;
   for (let i = 0; i < 200; i++, local += step) {

@@ -130,7 +130,8 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
       <div class="tl-axis" style={{ height: `${axis}px` }} aria-hidden="true">
         {marks.map((mark) => {
           const x = xOf(view, size.width, mark.at);
-          if (x < 16 || x > size.width - letter * mark.label.length || (badge !== undefined && Math.abs(x - badge) < 52)) return null;
+          const half = letter * mark.label.length;
+          if (x < 16 || x > size.width - half - 4 || (badge !== undefined && Math.abs(x - badge) < half + 34)) return null;
           return (
             <span key={mark.at} style={{ left: `${size.name + x}px` }}>
               {mark.label}

@@ -104,3 +104,47 @@ test('an answer that fails leaves the field', options, async () => {
   assert.deepEqual(await look(page), { focus: true, shown: true, text: 'x' });
   await page.close();
 });
+
+test('the audit log has each entry between its newest and the ones that were read before', options, async () => {
+  // Two of the same action in a row would be one entry.
+  const act = async (times) => {
+    for (let i = 0; i < times; i++) for (const verb of ['cordon', 'uncordon']) await fetch(`${stage.base}api/v1/workers/node-b/${verb}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
+  };
+  const kept = async () => (await stage.audit()).length;
+  await act(60);
+  const page = await stage.page({ width: 1440 });
+  await stage.open(page, 'audit?kind=operator');
+  const note = (n) => until(`${n} entries`, () => page.$eval('.tabled', (e, text) => e.textContent.includes(text), `${n} of `));
+  await page.focus('[aria-label="Audit log"]');
+  await page.keyboard.press('End');
+  const before = await kept();
+  assert.ok(before > 100, `${before} entries are more than the first page`);
+  await note(before);
+  await act(5);
+  await note(before + 10);
+  assert.equal(await kept(), before + 10);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test('older entries that cannot be read are asked for again, but not at once', options, async () => {
+  const page = await stage.page({ width: 1440 });
+  // The first requests for older entries fail. asked is their number when a timer ends that is shorter than the pause.
+  await page.evaluateOnNewDocument(() => {
+    const real = window.fetch;
+    window.count = 0;
+    window.fetch = (...given) => {
+      if (!/\/audit\?.*cursor=/.test(given[0]?.url ?? given[0])) return real(...given);
+      window.count++;
+      if (window.count === 1) setTimeout(() => { window.asked = window.count; }, 1000);
+      if (window.asked !== undefined) return real(...given);
+      return Promise.resolve(new Response('{"status":500,"detail":"it cannot be read"}', { status: 500, headers: { 'Content-Type': 'application/problem+json' } }));
+    };
+  });
+  await stage.open(page, 'audit?kind=operator');
+  await page.focus('[aria-label="Audit log"]');
+  await page.keyboard.press('End');
+  await until('all entries', async () => page.$eval('.tabled', (e, text) => e.textContent.includes(text), `${(await stage.audit()).length} of `));
+  assert.equal(await page.evaluate(() => window.asked), 1);
+  await page.close();
+});

@@ -54,3 +54,33 @@ test('no control is cut at 1,440, 1,024 and 390 px', { skip, timeout: 600_000 },
   assert.deepEqual(cut, {});
   await page.close();
 });
+
+test('no label of a time axis is below another, or below the clock', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 1440, height: 900 });
+  const found = [];
+  for (const route of ['calendar', 'calendar?view=past', 'workers/node-a']) {
+    for (let width = 1440; width >= 360; width -= 30) {
+      await page.setViewport({ width, height: 900 });
+      if (width === 1440) await stage.open(page, route);
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      found.push(...await page.$$eval('.tl-axis', (all, at) => all.flatMap((axis) => {
+        const boxes = [...axis.children].map((e) => [e.getBoundingClientRect(), e.textContent]).sort(([a], [b]) => a.left - b.left);
+        return boxes.slice(1).flatMap(([box, text], i) => (boxes[i][0].right > box.left ? [`${at}: ${boxes[i][1]}, ${text}`] : []));
+      }), `#/${route} at ${width} px`));
+    }
+  }
+  assert.deepEqual(found, []);
+  await page.close();
+});
+
+test('at 390 px the tabs of settings are one line, and a form of one field is no wider than a column', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 390, height: 844 });
+  await stage.open(page, 'job-types/compact');
+  const tops = await page.$$eval('.tabs.under [role=tab]', (all) => all.map((e) => e.getBoundingClientRect().top));
+  assert.deepEqual([tops.length > 3, new Set(tops).size], [true, 1]);
+  await page.setViewport({ width: 1440, height: 900 });
+  await stage.open(page, 'submit');
+  const wide = await page.$eval('#job-type', (e) => e.getBoundingClientRect().width);
+  assert.ok(wide < 500, `${wide} px`);
+  await page.close();
+});

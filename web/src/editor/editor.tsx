@@ -33,7 +33,7 @@ export interface EditorProps {
 const theme = EditorView.theme({
   '&': { font: 'var(--t-code)', color: 'var(--ink)', backgroundColor: 'var(--surface)', height: '100%' },
   '&.cm-focused': { outline: 'none' },
-  '.cm-scroller': { font: 'var(--t-code)', overflow: 'auto' },
+  '.cm-scroller': { font: 'var(--t-code)', fontVariantLigatures: 'none', overflow: 'auto' },
   '.cm-content': { caretColor: 'var(--ink)', padding: '8px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--ink-3)', border: 'none', borderRight: '1px solid var(--line)' },

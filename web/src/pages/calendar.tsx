@@ -255,7 +255,7 @@ function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
     <ul class={past ? 'days past' : 'days'} aria-label="Instants a day" tabIndex={0}>
       {[...days].map(([day, d]) => (
         <li key={day}>
-          <svg width="40" height="60" viewBox="0 0 40 60" aria-hidden="true">
+          <svg viewBox="0 0 40 60" preserveAspectRatio="none" aria-hidden="true">
             <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
             <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
             <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />

@@ -27,7 +27,7 @@ func TestDoctorOnAFreshServer(t *testing.T) {
 	for _, check := range checks {
 		assert.Equal(t, doctor.VerdictOK, check.Verdict, "%s: %s", check.Name, check.Found)
 	}
-	assert.Equal(t, "default, closed runs are kept for 3 days", checks[1].Found)
+	assert.Equal(t, "closed runs are kept for 3 days in default", checks[1].Found)
 	all := doctor.Doctor(t.Context(), c)
 	assert.True(t, doctor.Failed(all), "nobody serves the control queue")
 }

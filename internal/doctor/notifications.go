@@ -76,7 +76,7 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType) C
 	}
 	switch {
 	case len(failing) > 0:
-		check.Code, check.Found = contract.CodeReceiverFailing, firstOf(failing)
+		check.Code, check.Found = contract.CodeReceiverFailing, "not delivered to "+firstOf(failing)
 		check.help(hinted("repair it", do(action.TestReceiver, "name", failingNames[0]), do(action.ListReceivers)))
 	case len(unknown) > 0:
 		check.Code, check.Found = contract.CodeNoReceiver, "no control plane has "+firstOf(unknown)

@@ -37,6 +37,8 @@ type Check struct {
 	// Found is the finding, Fix the remedy; Fix is empty if all is well.
 	Found string `json:"found"`
 	Fix   string `json:"fix,omitempty"`
+	// Hint is the part of Fix without its commands.
+	Hint string `json:"hint,omitempty"`
 	// Actions are the commands of Fix.
 	Actions []action.Action `json:"actions,omitempty"`
 }
@@ -49,7 +51,9 @@ func (c *Check) Line() string {
 	return string(c.Code) + ": " + c.Found
 }
 
-func (c *Check) help(remedy explain.Remedy) { c.Fix, c.Actions = remedy.Text(), remedy.Actions }
+func (c *Check) help(remedy explain.Remedy) {
+	c.Fix, c.Hint, c.Actions = remedy.Text(), remedy.Hint, remedy.Actions
+}
 
 func hinted(hint string, actions ...action.Action) explain.Remedy {
 	return explain.Remedy{Hint: hint, Actions: actions}
@@ -172,7 +176,7 @@ func checkRetention(name string, namespace *workflowservice.DescribeNamespaceRes
 	retention := namespace.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	check := Check{
 		Name: "namespace", Verdict: VerdictOK,
-		Found: fmt.Sprintf("%s, closed runs are kept for %s", name, explain.Setting(retention)),
+		Found: fmt.Sprintf("closed runs are kept for %s in %s", explain.Setting(retention), name),
 	}
 	if retention < minRetention {
 		check.Verdict = VerdictWarn
@@ -319,7 +323,7 @@ func checkClocks(workers []contract.WorkerDetail) Check {
 		return Check{Name: "clocks", Verdict: VerdictOK, Found: "no worker's clock is off by more than " + explain.Span(maxSkew)}
 	}
 	return Check{
-		Name: "clocks", Verdict: VerdictWarn, Found: strings.Join(skewed, ", "),
+		Name: "clocks", Verdict: VerdictWarn, Found: "off: " + strings.Join(skewed, ", "),
 		Fix: "synchronise the clocks (NTP): decisions are safe, but times from these workers mislead",
 	}
 }

@@ -31,7 +31,7 @@ func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 			if differing := differences(plane.Settings, other.Settings); len(differing) > 0 {
 				check := Check{
 					Name: "settings", Verdict: VerdictWarn,
-					Found: fmt.Sprintf("%s and %s differ in %s", plane.Identity, other.Identity, strings.Join(differing, "; ")),
+					Found: fmt.Sprintf("control planes %s and %s differ in %s", plane.Identity, other.Identity, strings.Join(differing, "; ")),
 				}
 				check.help(hinted("start all control planes with the same --config: the last start decided the thresholds (a process that has ended is listed "+
 					"for a minute more)", do(action.ListAudit, "object", contract.FleetWorkflowID)))

@@ -17,7 +17,7 @@ func TestSettingsOfControlPlanes(t *testing.T) {
 	assert.Empty(t, settingsOf(found, []string{"b", "older"}), "one says nothing about others")
 	differ := settingsOf(found, []string{"a", "b"})
 	assert.Equal(t, VerdictWarn, differ[0].Verdict)
-	assert.Equal(t, "a and b differ in fleet (offline_after: 6m against none)", differ[0].Found)
+	assert.Equal(t, "control planes a and b differ in fleet (offline_after: 6m against none)", differ[0].Found)
 	found.Planes[2] = plane("b", "offline_after: 6m")
 	assert.Equal(t, []Check{{Name: "settings", Verdict: VerdictOK, Found: "2 control planes have the same"}}, settingsOf(found, []string{"a", "b"}))
 }

@@ -2,7 +2,7 @@
 
 import { segment } from './api';
 import { useGet } from './data';
-import { isRun, Named, RunName, Said, sentence } from './names';
+import { isRun, Named, RunName, Said } from './names';
 import { Remedies } from './remedies';
 import { href, runHref } from './route';
 import { Time } from './time';
@@ -30,7 +30,7 @@ export function Explain({ thing }: { thing: string }) {
           <>
             <ul class="reasons">
               {reasons.map((reason) => (
-                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || (reason.object && !isTold(reason, explanation)) ? '' : sentence(reason.detail)}>
+                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || isShown(reason, explanation) ? '' : 'sentence'}>
                   <ReasonLine reason={reason} thing={explanation} />
                 </li>
               ))}
@@ -80,7 +80,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           {': '}
         </>
       )}
-      {reason.object && !isTold(reason, thing) && (
+      {reason.object && isShown(reason, thing) && (
         <>
           <ObjectLink code={reason.code} object={reason.object} />
           {': '}
@@ -97,16 +97,16 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           until <Time at={reason.until} relative={false} />
         </small>
       )}
-      <Remedies of={reason.actions} actor={reason.actor} text={reason.remedy} />
+      <Remedies of={reason.actions} actor={reason.actor} text={reason.remedy} hint={reason.hint} />
     </>
   );
 }
 
-// isTold reports whether the object of a reason has no link and is already named on the page or in the
-// sentence.
-function isTold({ code, object = '', detail }: Reason, thing: Pick<Explanation, 'name'>): boolean {
-  const named = object === thing.name || thing.name.endsWith(`/${object}`) || ` ${detail}`.includes(` ${object}`);
-  return named && linkOf(code, object) === undefined;
+// isShown reports whether the object of a reason stands before its detail: it has a link, or neither the page nor the
+// detail names it.
+function isShown({ code, object, named }: Reason, thing: Pick<Explanation, 'name'>): boolean {
+  if (!object) return false;
+  return linkOf(code, object) !== undefined || !(named || object === thing.name || thing.name.endsWith(`/${object}`));
 }
 
 function linkOf(code: string, object: string): string | undefined {

@@ -97,13 +97,10 @@ export function Said({ text }: { text: string }) {
   );
 }
 
-// sentence is the look of a sentence of the API. A name or the output of a program at its beginning keeps its letters.
-export const sentence = (text: string) => (/^(?:a|all|an|another|failures|its?|job|no|none|nothing|one|only|proposals|task|the|waits)\b/.test(text) ? 'sentence' : '');
-
 // Cited is a sentence in a cell: its code stands behind it.
 export function Cited({ text, code }: { text: string; code: string | undefined }) {
   useZone();
-  const said = localized(code || sentence(text) ? upper(text) : text);
+  const said = localized(upper(text));
   return said === '' ? null : (
     <span title={code ? `${said} ${code}` : said}>
       {said} {code && <span class="code">{code}</span>}

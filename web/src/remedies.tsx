@@ -7,29 +7,31 @@ import { href, runHref } from './route';
 import { itemHref } from './runs';
 import type { Remedy } from './types';
 
-// joined are the words between commands.
-const joined = /^(?:wait|see|and|or|then|[,;\s])*$/;
+interface Remedied {
+  of: Remedy[] | null | undefined;
+  actor?: string | undefined;
+  text?: string | undefined;
+  hint?: string | undefined;
+}
 
-// isWords is true of a remedy that is more than its commands.
-export const isWords = (text: string | undefined): text is string => !!text && !joined.test(text.replace(/`[^`]*`/g, ''));
-
-// Remedies has the buttons first; the commands are folded, unless there is no button. text is the remedy in words.
-// Without a button, actor is who can change the state.
-export function Remedies({ of, actor, text = '' }: { of: Remedy[] | null | undefined; actor?: string | undefined; text?: string | undefined }) {
+// Remedies has the buttons first; the commands are folded, unless there is no button. text is the remedy in words, hint
+// its part beside the buttons. Without a button, actor is who can change the state.
+export function Remedies({ of, actor, text = '', hint }: Remedied) {
   const actions = of ?? [];
   if (actions.length === 0 && !actor && !text) return null;
   const buttons = actions.filter(isButton);
   const lines = actions.filter((action) => !isButton(action));
-  const words = text && (
-    <p class="remedy">
-      <Prose text={text} />
-    </p>
-  );
+  const words = (said: string | undefined) =>
+    said && (
+      <p class="remedy">
+        <Prose text={said} />
+      </p>
+    );
   const typed = (shown: Remedy[]) => shown.map((action) => <Line key={action.command} text={action.command} />);
   if (buttons.length === 0) {
     return (
       <>
-        {words}
+        {words(text)}
         <div class="remedies">
           {typed(lines)}
           {actor && <p class="actor">Who can end it: {actor}.</p>}
@@ -45,7 +47,7 @@ export function Remedies({ of, actor, text = '' }: { of: Remedy[] | null | undef
         ))}
         {actor && <p class="actor">Who can end it: {actor}.</p>}
       </div>
-      {isWords(text) && words}
+      {words(hint)}
       {(text || lines.length > 0) && (
         <details class="lines">
           <summary>In a terminal</summary>

@@ -14,14 +14,18 @@ type Reason struct {
 	// job type, the run of a sub-DAG.
 	Of string `json:"of,omitempty"`
 	// Object is the subject of the code: a lane, a pool, a worker, a key.
-	Object string  `json:"object,omitempty"`
+	Object string `json:"object,omitempty"`
+	// Named means that Detail contains Object.
+	Named  bool    `json:"named,omitempty"`
 	Holder *Holder `json:"holder,omitempty"`
 	// Since and Until bound the state; zero if unknown.
-	Since  time.Time `json:"since,omitzero"`
-	Until  time.Time `json:"until,omitzero"`
-	Detail string    `json:"detail"`
-	// Remedy is the text of the actions, with a hint if necessary.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// Detail begins with a word of the sentence, not with a name.
+	Detail string `json:"detail"`
+	// Remedy is the text of the actions. Hint is its part without them; empty if there is none.
 	Remedy string `json:"remedy"`
+	Hint   string `json:"hint,omitempty"`
 	// Actions are the operations that change the state, or show more of it.
 	Actions []action.Action `json:"actions"`
 	// Actor is who can change the state, if no action has a request that does.

@@ -62,6 +62,25 @@ func TestTheRemedyCanBeTyped(t *testing.T) {
 	assert.Contains(t, reasons[0].Remedy, `roundsman resume --kind budget scrub:'it'\''s a'`)
 }
 
+func TestADetailBeginsWithAWord(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		TextGlobalLimit(3, 3, 0), TextPerWorker(2), TextNotBefore(since), TextHeldByLoss("node-a"), TextTarget("node-a", until, "it is OFFLINE"),
+	} {
+		assert.Regexp(t, `^[a-z]+ `, text)
+	}
+}
+
+func TestAReasonHasItsHintAndNamesItsObject(t *testing.T) {
+	t.Parallel()
+	held := reasonOfHold(keyHold("RETRY_BUDGET", "a"))
+	assert.Equal(t, "repair the cause", held.Hint)
+	named := func(detail string) bool { return ordered([]Reason{{Object: "a", Detail: detail}})[0].Named }
+	assert.True(t, named("it waits for a success of a"))
+	assert.False(t, named("it waits for the next window"))
+	assert.False(t, ordered([]Reason{{Detail: "the run has just been started"}})[0].Named, "no object")
+}
+
 func TestTheEndOfAHoldIsAField(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"RETRY_BUDGET", "MARKED_DONE"} {

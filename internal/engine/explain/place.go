@@ -50,7 +50,7 @@ func HandlerWith(handler string, labels map[string]string) string {
 
 // TextHeldByLoss is the wait of an item for the worker that lost it.
 func TextHeldByLoss(worker string) string {
-	return fmt.Sprintf("on_worker_loss is hold: worker %s must come back, or cancel the job", worker)
+	return fmt.Sprintf("its on_worker_loss is hold: worker %s must come back, or cancel the job", worker)
 }
 
 // TextGrace is the wait of an item for a late outcome.
@@ -64,7 +64,7 @@ func TextBackoff(next time.Time, attempt int, failure string) string {
 }
 
 // TextNotBefore is the wait of an item with a time of its own.
-func TextNotBefore(at time.Time) string { return "not_before " + stamp(at) }
+func TextNotBefore(at time.Time) string { return "its not_before is " + stamp(at) }
 
 // TextResources is the wait of an item that requests resources; ahead means that it does not request them yet.
 func TextResources(needs fmt.Stringer, ahead bool) string {
@@ -77,7 +77,7 @@ func TextResources(needs fmt.Stringer, ahead bool) string {
 
 // TextGlobalLimit is the wait for global_execution_concurrency; requesting items count, too.
 func TextGlobalLimit(limit, running, requesting int) string {
-	text := fmt.Sprintf("global_execution_concurrency of %d is reached", limit)
+	text := fmt.Sprintf("its global_execution_concurrency of %d is reached", limit)
 	if running >= limit {
 		return text
 	}
@@ -86,7 +86,7 @@ func TextGlobalLimit(limit, running, requesting int) string {
 
 // TextPerWorker is the wait for per_worker_execution_concurrency.
 func TextPerWorker(limit int) string {
-	return fmt.Sprintf("per_worker_execution_concurrency of %d is reached", limit)
+	return fmt.Sprintf("its per_worker_execution_concurrency of %d is reached", limit)
 }
 
 // Used is the number of slots of a worker that other runs use.

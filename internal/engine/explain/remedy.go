@@ -59,7 +59,7 @@ func (r Remedy) Text() string {
 }
 
 func (r Reason) with(remedy Remedy) Reason {
-	r.Remedy, r.Actions = remedy.Text(), remedy.Actions
+	r.Remedy, r.Hint, r.Actions = remedy.Text(), remedy.Hint, remedy.Actions
 	if r.Actions == nil {
 		r.Actions = []action.Action{}
 	}

@@ -67,7 +67,7 @@ func TextWindowUntil(opens time.Time, why string) string {
 
 // TextTarget is the wait of a detection on every worker for the first of them.
 func TextTarget(worker string, until time.Time, why string) string {
-	return fmt.Sprintf("%s is waited for until %s: %s", worker, stamp(until), why)
+	return fmt.Sprintf("worker %s is waited for until %s: %s", worker, stamp(until), why)
 }
 
 // TextDetection is the note of a detection that is done again elsewhere.

@@ -1,14 +1,17 @@
 // Checks of the doctor that did not pass, as rows of work.
 import { roleOf } from '../design/state';
 import { type Task, Work } from '../design/work';
-import { Prose, sentence } from '../names';
-import { isWords, Remedies } from '../remedies';
+import { Prose } from '../names';
+import { Remedies } from '../remedies';
 import type { Doctor } from '../types';
 import { upper } from '../words';
 
 type Check = Doctor['checks'][number];
 
 export const checkName = ({ name }: Check) => upper(name);
+
+// hintOf is the remedy beside the buttons.
+const hintOf = ({ hint, fix, actions }: Check) => hint || (actions ? undefined : fix);
 
 export const Checks = ({ of }: { of: Check[] }) => (
   <Work
@@ -17,13 +20,13 @@ export const Checks = ({ of }: { of: Check[] }) => (
       role: roleOf(check.verdict) ?? 'unknown',
       what: checkName(check),
       code: check.code,
-      look: sentence(check.found),
+      look: 'sentence',
       why: (
         <>
           <Prose text={check.found} />
-          {isWords(check.fix) && (
+          {hintOf(check) && (
             <span class="fix sentence">
-              <Prose text={check.fix} />
+              <Prose text={hintOf(check) ?? ''} />
             </span>
           )}
         </>

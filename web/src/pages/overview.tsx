@@ -7,7 +7,7 @@ import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
 import { linkOfThing } from '../explain';
 import { later } from '../later';
-import { isRun, Named, runName, RunName, Said, sentence } from '../names';
+import { isRun, Named, runName, RunName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { failedRuns, isOpen } from '../runs';
@@ -75,14 +75,14 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
       role: 'person',
       what: isRun(need.name) ? <Named object={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
       code: need.code,
-      look: sentence(need.detail),
+      look: 'sentence',
       why: (
         <>
           <Said text={need.detail} />
           {need.until && (
             <>
-              {/[.?!]$/.test(need.detail) ? ' ' : '. '}
-              Until <Time at={need.until} relative={false} />.
+              {' · until '}
+              <Time at={need.until} relative={false} />
             </>
           )}
         </>
@@ -243,7 +243,7 @@ const stoppedRow = (type: JobType): Task => ({
   role: roleOf(type.standing.state) ?? 'unknown',
   what: <a href={href('job-types', type.name)}>{type.name}</a>,
   why: localized(type.standing.detail || type.standing.state),
-  look: sentence(type.standing.detail ?? ''),
+  look: 'sentence',
   code: type.standing.code,
   age: type.standing.since && <Time at={type.standing.since} />,
   acts: <Remedies of={type.standing.actions} actor={type.standing.actor} />,
@@ -267,7 +267,7 @@ function Running() {
                       <RunName id={run.workflow_id} />
                     </span>
                     {(run.standing.cause || (run.progress?.total ?? 0) > 0) && (
-                      <p class={`why ${(run.progress?.total ?? 0) > 0 ? '' : sentence(run.standing.cause ?? '')}`}>
+                      <p class="why sentence">
                         {[run.progress && run.progress.total > 0 && `${run.progress.ended.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`, run.standing.cause && localized(run.standing.cause)].filter(Boolean).join(', ')}
                       </p>
                     )}

@@ -10,7 +10,7 @@ import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
 import { later } from '../later';
-import { Prose, runName, RunName, Said, sentence } from '../names';
+import { Prose, runName, RunName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
@@ -130,7 +130,7 @@ function Waits({ run }: { run: Snapshot }) {
       {asked.slice(0, mostAsked).map((reason) => (
         <section key={`${reason.of} ${reason.object} ${reason.detail}`} class="ask strip2" aria-label={reason.detail}>
           <div class="row1">
-            <b class={sentence(reason.detail)}>{reason.detail}</b>
+            <b class="sentence">{reason.detail}</b>
             <small>
               {reason.of && (
                 <>
@@ -416,6 +416,7 @@ function saying(item: Item): string {
   return item.summary ?? '';
 }
 
+// Workers has those that the run may use. The reason of one that is not online is its state.
 function Workers({ run }: { run: Snapshot }) {
   const workers = run.workers ?? [];
   if (!isOpen(run) || workers.length === 0) return null;
@@ -431,7 +432,7 @@ function Workers({ run }: { run: Snapshot }) {
             </span>
             {!worker.usable && (
               <small>
-                <State word={worker.state} /> {worker.reason !== `it is ${worker.state}` && worker.reason}
+                <State word={worker.state} /> {worker.state === 'ONLINE' && worker.reason}
               </small>
             )}
           </li>

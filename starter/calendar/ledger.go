@@ -204,12 +204,15 @@ func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Sp
 	return pauses
 }
 
+// scheduledSince returns when the present schedule came into force. An apply records all its changes at its end, so a change
+// is in the audit log some time after it was made. The Schedule has the exact time of its last change.
 func scheduledSince(known jobtypes.JobType, entries []contract.AuditEntry) time.Time {
 	since := known.CreatedAt
+	last := instant.Later(known.CreatedAt, known.UpdatedAt)
 	for _, entry := range entries {
 		changes := entry.Action == "jobtype.set" || strings.HasPrefix(entry.Action, "apply.")
-		if changes && entry.JobType == known.Name && strings.Contains(entry.After, "schedule") && entry.At.After(since) {
-			since = entry.At
+		if changes && entry.JobType == known.Name && strings.Contains(entry.After, "schedule") {
+			since = instant.Later(since, instant.Earlier(entry.At, last))
 		}
 	}
 	return since

@@ -152,20 +152,20 @@ func (t JobType) dropped(tick *Tick, now time.Time) bool {
 	return true
 }
 
-// buffer_one keeps the first instant since the open run started. Other policies keep the newest ones; the buffered
+// buffer_one keeps the first instant after the buffer became free. Other policies keep the newest ones; the buffered
 // runs of skip come from a backfill.
 func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open string) {
-	var since, started time.Time
+	var since time.Time
 	for _, run := range t.Runs {
 		if run.Ended.IsZero() && !run.Due.IsZero() {
-			since, started, open = run.Due, run.Started, run.WorkflowID
+			since, open = run.Due, run.WorkflowID
 		}
 	}
 	if t.Buffered == 0 || open == "" || t.Overlap == jobtype.OverlapSkip || t.Overlap == "" {
 		return nil, ""
 	}
 	if t.Overlap == jobtype.OverlapBufferOne {
-		since = started
+		since = t.bufferFree(since)
 	}
 	for i, at := range t.Ticks {
 		if _, ran := owner[i]; !ran && at.After(since) && !at.After(now) && !t.pausedAt(at) {
@@ -176,6 +176,18 @@ func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open st
 		return kept[:min(len(kept), 1)], open
 	}
 	return kept[max(0, len(kept)-t.Buffered):], open
+}
+
+// bufferFree returns the instant of the open run, or the end of the run for which the open run waited. The start of a run is
+// no measure: a Schedule that is late takes several instants before it starts the first.
+func (t JobType) bufferFree(due time.Time) time.Time {
+	free := due
+	for _, run := range t.Runs {
+		if !run.Due.IsZero() && run.Due.Before(due) && run.Ended.After(free) {
+			free = run.Ended
+		}
+	}
+	return free
 }
 
 func (t JobType) pausedAt(at time.Time) bool {

@@ -173,6 +173,9 @@ func TestKeptBack(t *testing.T) {
 	assert.Equal(t, contract.TickSkipped, told[2].State, "00:20 came while 00:10 was kept back")
 	assert.Equal(t, contract.TickWaiting, told[3].State)
 	assert.Equal(t, "group/scrub-10", told[3].Run)
+	// The Schedule was late: it took 00:00 to 00:20 at 00:25, started the first and kept the second.
+	known.Runs = []ticks.Run{{WorkflowID: "group/scrub-0", Due: at(0), Started: at(25)}}
+	assert.Equal(t, []contract.TickState{open, waits, skipped, skipped}, states(), "the open run waited for no other")
 }
 
 func TestRunsThatAreNoTicks(t *testing.T) {

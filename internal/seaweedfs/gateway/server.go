@@ -17,10 +17,11 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Keep-alive of streams. Workers ping every 60 s; the loss of a peer is detected within 15 s.
+// Keep-alive of streams, as in SeaweedFS's own servers. Workers ping every 60 s. The loss of a peer is detected within 30 s.
 const (
-	pingEvery   = 10 * time.Second
-	pingTimeout = 5 * time.Second
+	pingEvery = 10 * time.Second
+	// A busy node answers late, and a worker that loses its stream cancels its work.
+	pingTimeout = 20 * time.Second
 	pingAtLeast = 20 * time.Second
 	// stopGrace is the time for the last messages during Stop.
 	stopGrace   = 2 * time.Second

@@ -122,11 +122,12 @@ func callPutPage(ctx workflow.Context, in contract.PageInput, data []byte) workf
 }
 
 // callNextTask returns in the next workflow task. The server refuses a task that continues as new while an event has
-// come, and the whole history is replayed. So the task that waits for calls is not the one that continues. A timer would
-// take a second.
+// come, and the whole history is replayed. So the task that waits for calls is not the one that continues. A timer takes
+// up to a second.
 func callNextTask(ctx workflow.Context) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("the state is stored"))
-	return workflow.ExecuteActivity(ctx, contract.NoopActivity)
+	options := workflow.GetActivityOptions(noopContext(ctx))
+	options.Summary = "the state is stored"
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.NoopActivity)
 }
 
 func callReadPage(ctx workflow.Context, in contract.PageInput) workflow.Future {

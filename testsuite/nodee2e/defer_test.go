@@ -58,13 +58,15 @@ job_types:
     schedule: {every: 24h}
     policy: {global_execution_concurrency: 1, retry_limit: 0}
     detect: {command: [printf, 'a\nb\n']}
-    execute: {command: [sh, -c, %q, sh, "{{.Params.item}}"], exit_codes: {defer: {75: 20s}}}
+    execute: {command: [sh, -c, %q, sh, "{{.Params.item}}"], exit_codes: {defer: {75: 30s}}}
 `, script))
 	ref := s.Begin("late")
 	testsuite.WaitFor(t, time.Minute, "b has run in the place of a", func() bool { return len(s.lines("ran")) >= 2 })
 	require.Equal(t, []string{"a", "b"}, s.lines("ran"), "a goes first, and b does not wait for it")
 	s.explained(ref.WorkflowID+"/job-00001", "DEFERRED", "exited with status 75", "not now")
-	assert.Contains(t, s.Command("jobs", "list", ref.WorkflowID), "deferred until")
+	testsuite.WaitFor(t, time.Minute, "the list of jobs shows it, too", func() bool {
+		return strings.Contains(s.Command("jobs", "list", ref.WorkflowID), "deferred until")
+	})
 	s.killAll(worker)
 	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)

@@ -82,7 +82,7 @@ func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
 		Jobs: someJobs(8, func(in *contract.ExecuteInput) { in.OrphanGrace = contract.DefaultOrphanGrace }),
 	})
 	running := func() bool { n, _, _ := work.now(); return n == 8 }
-	testsuite.WaitFor(t, 30*time.Second, "8 jobs run", running)
+	testsuite.WaitFor(t, time.Minute, "8 jobs run", running)
 	killed := time.Now()
 	h.server.Kill()
 	pause(t, 6*time.Second)
@@ -101,7 +101,7 @@ func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
 		}
 		return n
 	}
-	testsuite.WaitFor(t, 30*time.Second, "8 adopted jobs beat", func() bool { return adopted() == 8 })
+	testsuite.WaitFor(t, 2*time.Minute, "8 adopted jobs beat", func() bool { return adopted() == 8 })
 	t.Logf("adopted %s after the server was back", time.Since(back).Round(time.Millisecond))
 	require.True(t, running(), "the handlers have continued")
 	pause(t, 4*time.Second) // twice the heartbeat timeout

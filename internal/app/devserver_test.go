@@ -70,7 +70,7 @@ func TestDevServerComesBackOnTheSamePort(t *testing.T) {
 	require.Eventually(t, func() bool { return told.contain("is back on " + before.Address) }, time.Minute, 50*time.Millisecond)
 	assert.True(t, told.contain("the dev server died (signal: killed"))
 	assert.Equal(t, before, keeper.Ready())
-	assert.True(t, answers(t.Context(), before.Address))
+	require.Eventually(t, func() bool { return answers(t.Context(), before.Address) }, time.Minute, 50*time.Millisecond)
 
 	require.NoError(t, keeper.Stop())
 	assert.False(t, answers(t.Context(), before.Address))
@@ -115,7 +115,7 @@ func TestTemporalCLIEndsWithItsParent(t *testing.T) {
 	keeper, err := startServer(t.Context(), options, slog.New(slog.DiscardHandler), func(string) {})
 	require.NoError(t, err)
 	address := keeper.Ready().Address
-	assert.True(t, answers(t.Context(), address))
+	require.Eventually(t, func() bool { return answers(t.Context(), address) }, time.Minute, 50*time.Millisecond)
 	group := keeper.current.cmd.Process.Pid
 
 	// A killed parent leaves only the end of standard input.

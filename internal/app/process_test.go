@@ -65,7 +65,7 @@ func TestPartsStopInReverse(t *testing.T) {
 	t.Parallel()
 	log := &journal{}
 	plane, nodes := &fakePart{name: "plane", log: log}, &fakePart{name: "nodes", log: log, stopErr: errors.New("a job did not end")}
-	process, err := start(t.Context(), time.Second, quiet(), fx.Supply(parts{{"control plane", plane}, {"workers", nodes}}))
+	process, err := start(t.Context(), time.Minute, quiet(), fx.Supply(parts{{"control plane", plane}, {"workers", nodes}}))
 	require.NoError(t, err)
 	err = process.Stop(t.Context())
 	require.ErrorContains(t, err, "stop workers: a job did not end")
@@ -76,7 +76,7 @@ func TestAPartThatCannotStartUndoesTheOthers(t *testing.T) {
 	t.Parallel()
 	log := &journal{}
 	refused := errors.New("another worker holds the id")
-	_, err := start(t.Context(), time.Second, quiet(), fx.Supply(parts{
+	_, err := start(t.Context(), time.Minute, quiet(), fx.Supply(parts{
 		{"control plane", &fakePart{name: "plane", log: log}},
 		{"workers", &fakePart{name: "nodes", log: log, startErr: refused}},
 	}))
@@ -87,7 +87,7 @@ func TestAPartThatCannotStartUndoesTheOthers(t *testing.T) {
 func TestAPartThatEndsByItselfIsReported(t *testing.T) {
 	t.Parallel()
 	node := &fakePart{name: "nodes", log: &journal{}, broken: make(chan error, 1)}
-	process, err := start(t.Context(), time.Second, quiet(), fx.Supply(parts{{"worker node-a", node}}))
+	process, err := start(t.Context(), time.Minute, quiet(), fx.Supply(parts{{"worker node-a", node}}))
 	require.NoError(t, err)
 	node.broken <- errors.New("taken over")
 	require.EqualError(t, <-process.Failed(), "worker node-a: taken over")
@@ -96,7 +96,7 @@ func TestAPartThatEndsByItselfIsReported(t *testing.T) {
 
 func TestConstructorErrorsAreShownPlainly(t *testing.T) {
 	t.Parallel()
-	_, err := start(t.Context(), time.Second, quiet(), fx.Provide(func() (parts, error) { return nil, errors.New("no handlers") }))
+	_, err := start(t.Context(), time.Minute, quiet(), fx.Provide(func() (parts, error) { return nil, errors.New("no handlers") }))
 	require.EqualError(t, err, "no handlers")
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/doctor"
 	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
@@ -67,11 +67,9 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	h.run("status").OK().Says("NEEDS A PERSON", strings.TrimPrefix(label, "NO_WORKER: "), strings.TrimPrefix(jobType, "NO_WORKER: "))
 	explained := h.run("explain", "labelled").OK().Says("no online worker has label role=storage", "--labels role=storage")
 	assert.NotContains(t, explained.Stdout, "uncordon")
-	watched := make(chan clitest.Outcome, 1)
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
-	defer stop()
-	go func() { watched <- h.runContext(ctx, "status", "-w", "--interval", "200ms", "-o", "json") }()
-	assert.Greater(t, strings.Count((<-watched).Stdout, `"running"`), 1, "it looks again and again")
+	watched := h.begin("status", "-w", "--interval", "200ms", "-o", "json")
+	testsuite.WaitFor(t, time.Minute, "it looks again and again", func() bool { return strings.Count(watched.out.String(), `"running"`) > 1 })
+	watched.code()
 
 	h.run("jobtypes", "pause", "unserved").OK()
 	h.run("jobtypes", "pause", "labelled").OK()

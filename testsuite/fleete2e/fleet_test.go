@@ -83,6 +83,14 @@ func observed(w contract.WorkerDetail) bool {
 	return w.Fresh && !w.LastBeat.Equal(w.RegisteredAt)
 }
 
+// assertKept: a worker that lives was never given up. A busy machine may make it UNREACHABLE for a moment.
+func assertKept(t *testing.T, w contract.WorkerDetail) {
+	t.Helper()
+	assert.False(t, slices.ContainsFunc(w.Transitions, func(one contract.WorkerTransition) bool {
+		return one.To == contract.WorkerOffline || one.To == contract.WorkerDeleted
+	}), "%+v", w.Transitions)
+}
+
 // transitionTo returns the last transition to state.
 func transitionTo(t *testing.T, w contract.WorkerDetail, state contract.WorkerState) contract.WorkerTransition {
 	t.Helper()
@@ -128,7 +136,7 @@ func TestKilledWorkerGoesThroughTheCascade(t *testing.T) {
 	b, ok := s.worker("b")
 	require.True(t, ok)
 	assert.Equal(t, contract.WorkerOnline, b.State)
-	assert.Len(t, b.Transitions, 1, "the other one is not touched: %+v", b.Transitions)
+	assertKept(t, b)
 	assert.Less(t, b.Skew.Std().Abs(), 2*time.Second)
 }
 
@@ -153,7 +161,7 @@ func TestServerKilledInTheMiddleOfTheCascade(t *testing.T) {
 	assert.False(t, offline.Since.After(died), "the time is not counted again from the server's return")
 	b := s.await(20*time.Second, "b is fresh again", "b", func(w contract.WorkerDetail) bool { return w.Fresh })
 	assert.Equal(t, contract.WorkerOnline, b.State)
-	assert.Len(t, b.Transitions, 1, "%+v", b.Transitions)
+	assertKept(t, b)
 }
 
 // The same for the control plane: with kill -9 and a new process.
@@ -176,7 +184,7 @@ func TestControlPlaneKilledInTheMiddleOfTheCascade(t *testing.T) {
 	assert.False(t, offline.Since.After(died), "the time is not counted again from the next control plane")
 	b, ok := s.worker("b")
 	require.True(t, ok)
-	assert.Len(t, b.Transitions, 1, "%+v", b.Transitions)
+	assertKept(t, b)
 }
 
 func TestStoppedProcessComesBack(t *testing.T) {

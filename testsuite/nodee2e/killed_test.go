@@ -22,7 +22,7 @@ func TestAKilledWorkerIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.hold("work")
-	s.apply(group{"work", "steps", "heartbeat_timeout: 10s", 1, 2, 50})
+	s.apply(group{"work", "steps", "heartbeat_timeout: 5s", 1, 2, 50})
 	node := s.worker("node-a")
 	s.AwaitFresh("node-a")
 	began := time.Now()
@@ -30,7 +30,7 @@ func TestAKilledWorkerIsNotAwaited(t *testing.T) {
 	s.awaitBook("the job runs", func(b book) bool { return len(b.of("step")) >= 1 })
 	s.worker("node-b")
 	s.AwaitFresh("node-b")
-	testsuite.WaitFor(t, time.Minute, "the control plane knows the server for long enough", func() bool { return time.Since(began) > 30*time.Second })
+	testsuite.WaitFor(t, time.Minute, "the control plane knows the server for long enough", func() bool { return time.Since(began) > 20*time.Second })
 	testsuite.WaitFor(t, time.Minute, "the job has a later heartbeat than its worker", func() bool { return s.jobBeat(ref).After(s.workerBeat("node-a")) })
 	node.Kill()
 	s.letGo()
@@ -40,7 +40,7 @@ func TestAKilledWorkerIsNotAwaited(t *testing.T) {
 	assert.Equal(t, []time.Duration{250 * time.Millisecond}, s.adoptionWaits(ref))
 }
 
-// jobBeat is the last heartbeat of the only job that runs. It is sent every 8 s.
+// jobBeat is the last heartbeat of the only job that runs. It is sent every 4 s.
 func (s *site) jobBeat(run starter.RunRef) time.Time {
 	s.T.Helper()
 	described, err := s.Client.Temporal().DescribeWorkflowExecution(s.T.Context(), run.WorkflowID, "")

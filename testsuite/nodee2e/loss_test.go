@@ -71,7 +71,7 @@ func TestFrozenWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.apply(
-		group{"second", "steps", "heartbeat_timeout: 10s, global_execution_concurrency: 2, per_worker_execution_concurrency: 1", 2, 60, 250},
+		group{"second", "steps", "heartbeat_timeout: 5s, global_execution_concurrency: 2, per_worker_execution_concurrency: 1", 2, 60, 250},
 	)
 	frozen := s.worker("node-a")
 	s.AwaitFresh("node-a")

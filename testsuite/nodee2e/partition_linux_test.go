@@ -125,7 +125,7 @@ func TestPartition(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	i := newIsland(t, s.Server.Address())
-	s.apply(group{"cut", "steps", "heartbeat_timeout: 10s, global_execution_concurrency: 1", 2, 60, 250})
+	s.apply(group{"cut", "steps", "heartbeat_timeout: 5s, global_execution_concurrency: 1", 2, 60, 250})
 	s.Program(nil, "ip", "netns", "exec", i.name, sites.Self(t), "worker", "--id", "node-a", "--data-dir", filepath.Join(s.Dir, "node-a"),
 		"--address", i.address, "--config", filepath.Join(s.Dir, "fleet.yaml"))
 	s.AwaitFresh("node-a")

@@ -131,6 +131,7 @@ func startDevArgs(options DevServer) []string {
 		"history.timerProcessorMaxPollRPS=200",
 		"history.maximumBufferedEventsBatch=2000",
 		`history.workflowIdReuseMinimalInterval="0s"`,
+		`history.timerProcessorMaxTimeShift="10ms"`,
 		"matching.enableFairness=true",
 		"matching.numTaskqueueReadPartitions=1",
 		"matching.numTaskqueueWritePartitions=1",

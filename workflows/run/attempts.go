@@ -183,6 +183,9 @@ func (r *Runner) Endings(item func(name string) (int, bool)) []engine.Event {
 			running = append(running, *a)
 			continue
 		}
+		if a.cancel != nil { // Otherwise its context stays with its parent, until this workflow run ends.
+			a.cancel()
+		}
 		if ended := (engine.Ended{Item: a.item, Attempt: a.n, Ending: r.endingOf(a)}); ended.Ending.Reported() {
 			reported = append(reported, ended)
 		} else {

@@ -246,7 +246,7 @@ func (e *course) abandonGone(workers map[string]bool, now time.Time) {
 		why := e.fleet.whyGone(it.Worker, it.Instance)
 		switch {
 		case it.Phase == PhaseGrace:
-			it.Lost.Message = why
+			it.Lost = why
 			e.lose(it, true, now)
 		case it.Abandoned != it.Attempt:
 			it.Abandoned = it.Attempt

@@ -70,15 +70,10 @@ const (
 type item struct {
 	Item
 
-	Phase Phase `json:"ph"`
 	// Requeues counts consecutive attempts that a busy id kept from starting.
 	Retries  int         `json:"r,omitempty"`
 	Requeues int         `json:"rq,omitempty"`
 	Losses   losses.List `json:"ls,omitempty"`
-	// Apart means that no other such attempt may run on its worker, see [item.keepsApart].
-	Apart bool `json:"ap,omitempty"`
-	// Announced means that the stop of its worker was announced while it ran: its loss does not count.
-	Announced bool `json:"an,omitempty"`
 	// Worker runs the item or ran it last; Instance is empty if no slot is taken.
 	Worker   string `json:"wk,omitempty"`
 	Instance string `json:"in,omitempty"`
@@ -93,36 +88,23 @@ type item struct {
 	// CancelBy is the end of the wait for a canceled attempt.
 	Canceling string    `json:"x,omitempty"`
 	CancelBy  time.Time `json:"xb,omitzero"`
-	// Cut: the run's own end stops the attempt. Cuts counts consecutive ones without a new checkpoint.
-	Cut   bool   `json:"ct,omitempty"`
+	// Cuts counts consecutive ends by the run's own end without a new checkpoint.
 	Cuts  int    `json:"cs,omitempty"`
 	Error string `json:"e,omitempty"`
 	// Attempts whose end was reported, that cost a retry, and that are ended in their worker's place.
-	Reported  int    `json:"rp,omitempty"`
-	Charged   int    `json:"ch,omitempty"`
-	Abandoned int    `json:"ab,omitempty"`
-	Lost      Ending `json:"lost,omitzero"`
-	// Retrying: the next attempt is a retry. Replacing: it replaces a lost or returned one.
-	Retrying  bool `json:"ry,omitempty"`
-	Replacing bool `json:"rep,omitempty"`
-	Adoptions int  `json:"ad,omitempty"`
-	// Ran means that an attempt has really run, so that ExpiresAt no longer applies.
-	Ran     bool `json:"ran,omitempty"`
-	Resumed bool `json:"rs,omitempty"`
-	// Asking: its request has no answer. Granted: it has its resources, with the fences from Fence+1 to FenceEnd.
-	Asking   bool  `json:"q,omitempty"`
-	Granted  bool  `json:"g,omitempty"`
+	Reported  int `json:"rp,omitempty"`
+	Charged   int `json:"ch,omitempty"`
+	Abandoned int `json:"ab,omitempty"`
+	// Lost is the message of an attempt that was lost, until it is known what follows.
+	Lost      string `json:"lm,omitempty"`
+	Adoptions int    `json:"ad,omitempty"`
+	// The fences of a granted item are those from Fence+1 to FenceEnd.
 	Ask      int   `json:"k,omitempty"`
 	Fence    int64 `json:"f,omitempty"`
 	FenceEnd int64 `json:"fe,omitempty"`
-	// Waits means that others hold the requested resources.
-	Waits bool `json:"qw,omitempty"`
-	// Aside means that it is queued in a class of its needs, see [crowd].
-	Aside bool  `json:"asd,omitempty"`
-	Sent  int64 `json:"sf,omitempty"`
-	// Lacks are the processes without its program, sorted. Direct overrides a shared queue.
-	Lacks  []string `json:"la,omitempty"`
-	Direct bool     `json:"di,omitempty"`
+	Sent     int64 `json:"sf,omitempty"`
+	// Lacks are the processes without its program, sorted.
+	Lacks []string `json:"la,omitempty"`
 	// Kind of its last ending if that deferred it, and the first such ending in a row.
 	Deferral   Failure   `json:"df,omitempty"`
 	DeferredAt time.Time `json:"da,omitzero"`
@@ -131,6 +113,30 @@ type item struct {
 	class *class
 	// at is the item's place in its class's heap; -1 for none.
 	at int
+
+	// Fields of one byte stand together: the run holds thousands of items.
+	Phase Phase `json:"ph"`
+	// Apart means that no other such attempt may run on its worker, see [item.keepsApart].
+	Apart bool `json:"ap,omitempty"`
+	// Announced means that the stop of its worker was announced while it ran: its loss does not count.
+	Announced bool `json:"an,omitempty"`
+	// Cut: the run's own end stops the attempt.
+	Cut bool `json:"ct,omitempty"`
+	// Retrying: the next attempt is a retry. Replacing: it replaces a lost or returned one.
+	Retrying  bool `json:"ry,omitempty"`
+	Replacing bool `json:"rep,omitempty"`
+	// Ran means that an attempt has really run, so that ExpiresAt no longer applies.
+	Ran     bool `json:"ran,omitempty"`
+	Resumed bool `json:"rs,omitempty"`
+	// Asking: its request has no answer. Granted: it has its resources.
+	Asking  bool `json:"q,omitempty"`
+	Granted bool `json:"g,omitempty"`
+	// Waits means that others hold the requested resources.
+	Waits bool `json:"qw,omitempty"`
+	// Aside means that it is queued in a class of its needs, see [crowd].
+	Aside bool `json:"asd,omitempty"`
+	// Direct overrides a shared queue.
+	Direct bool `json:"di,omitempty"`
 }
 
 // Before implements [ranked.Seated].

@@ -15,13 +15,13 @@ import (
 func (e *course) workerLost(it *item, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
-		it.Lost = end // Its worker is abandoned, so there is nothing to wait for.
+		it.Lost = end.Message // Its worker is abandoned, so there is nothing to wait for.
 		e.lose(it, true, now)
 		return
 	}
 	e.Suspect(now, it.Worker, it.Instance)
 	if it.Phase == PhaseRunning && end.Gone {
-		it.Lost = end
+		it.Lost = end.Message
 		e.lose(it, true, now)
 		return
 	}
@@ -32,7 +32,7 @@ func (e *course) workerLost(it *item, end Ending, now time.Time) {
 	if e.adopts(it, end, now) {
 		return
 	}
-	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now
+	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end.Message, now
 	e.Changed(now)
 	e.timers.Push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
 }
@@ -50,7 +50,7 @@ func (e *course) adopts(it *item, end Ending, now time.Time) bool {
 		return false
 	}
 	it.Adoptions++
-	it.Lost = end
+	it.Lost = end.Message
 	e.decide(Decision{
 		Kind: Adopt, Item: it.ID, Attempt: it.Attempt, Adoption: it.Adoptions, Worker: it.Worker, Instance: it.Instance, Work: it.Work,
 		Fence: it.Sent, Timeout: left, HeartbeatTimeout: e.heartbeat(it), At: now,
@@ -67,20 +67,19 @@ func (e *course) adoptionFailed(it *item, end Ending, now time.Time) {
 		e.refit(it, now)
 		return
 	}
-	if it.Lost.Message == "" {
-		it.Lost = end
+	if it.Lost == "" {
+		it.Lost = end.Message
 	}
 	e.lose(it, end.Failure == contract.FailureNotTaken, now)
 }
 
 func (e *course) lose(it *item, counted bool, now time.Time) {
-	lost := it.Lost
-	it.Lost = Ending{}
+	message := clip(it.Lost)
+	it.Lost = ""
 	if counted && !it.Announced {
 		it.Losses = it.Losses.Add(it.Attempt, it.Worker, now)
 	}
 	policy := e.work[it.Work].Policy
-	message := clip(lost.Message)
 	limit := policy.WorkerLossLimit
 	fatal, failsAtOnce := policy.Recovery == jobtype.RecoveryFail, e.onWorkerLoss(it) == jobtype.WorkerLossFail
 	tooMany := !fatal && !failsAtOnce && len(it.Losses) > limit

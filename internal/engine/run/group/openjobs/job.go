@@ -97,21 +97,17 @@ type Job struct {
 	Queue int                   `json:"q,omitempty"`
 	// From is the attempt of the detection that found it.
 	From int `json:"f,omitempty"`
-	// Late: it was found while the group ran, and is not claimed yet.
-	Late bool `json:"lt,omitempty"`
 	// Hash is that of the dedupe key of a proposal in a page; 0: it has none, or it was not read. Chunk is the chunk of
-	// its claim. Claiming: the claim has no answer yet.
-	Hash     uint64 `json:"h,omitempty"`
-	Chunk    int    `json:"ch,omitempty"`
-	Claiming bool   `json:"-"`
+	// its claim.
+	Hash  uint64 `json:"h,omitempty"`
+	Chunk int    `json:"ch,omitempty"`
 	// Checkpoint and Done are the progress of an earlier group.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
 	Done       float64         `json:"dn,omitempty"`
 	// Canceling is the reason to end it once its key is claimed: as expired if Expiring, else as
 	// canceled.
 	Canceling string `json:"x,omitempty"`
-	Expiring  bool   `json:"xe,omitempty"`
-	// The rest is of a job that has ended, or was started.
+	// The next fields are of a job that has ended, or was started.
 	State     State     `json:"s,omitempty"`
 	Attempt   int       `json:"a,omitempty"`
 	Worker    string    `json:"w,omitempty"`
@@ -119,12 +115,19 @@ type Job struct {
 	CreatedAt time.Time `json:"ca,omitzero"`
 	StartedAt time.Time `json:"sa,omitzero"`
 	EndedAt   time.Time `json:"ea,omitzero"`
-
-	// Counted: it has ended, and with it the More jobs with the next numbers, before they began.
-	Counted bool `json:"-"`
-	More    int  `json:"-"`
 	// Left is the work of a job that has ended, or the data of one that was done.
 	Left string `json:"-"`
+	// More: with it, the jobs with the next numbers have ended before they began.
+	More int `json:"-"`
+
+	// Fields of one byte stand together: a group holds thousands of jobs.
+	Expiring bool `json:"xe,omitempty"`
+	// Late: it was found while the group ran, and is not claimed yet.
+	Late bool `json:"lt,omitempty"`
+	// Claiming: its claim has no answer yet.
+	Claiming bool `json:"-"`
+	// Counted: it has ended.
+	Counted bool `json:"-"`
 }
 
 // Again returns the work that a retry submits; empty if the job was done.

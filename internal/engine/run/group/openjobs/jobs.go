@@ -116,9 +116,9 @@ func (js *Jobs) SeeOpen() {
 
 // Paged returns the job of a proposal in a page.
 func (js *Jobs) Paged(next backlog.Job) *Job {
-	class := next.Class
+	class, ref := next.Class, next.ProposalRef
 	return &Job{
-		N: next.Number, Queue: next.Queue, Ref: &next.ProposalRef, CreatedAt: next.At,
+		N: next.Number, Queue: next.Queue, Ref: &ref, CreatedAt: next.At,
 		Work: proposed.Work{Proposal: jobtype.Proposal{
 			Priority: class.Priority, Node: class.Node, Labels: class.Labels, EstimatedRuntime: jobtype.Duration(next.Estimate), Resources: js.resources,
 		}},

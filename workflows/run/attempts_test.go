@@ -59,7 +59,7 @@ func TestAnEndedAttemptLeavesItsContext(t *testing.T) {
 	t.Parallel()
 	b, keep := newBench(t), &contexts{}
 	b.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: envtest.Patience, Interceptors: []interceptor.WorkerInterceptor{keep}})
-	b.RegisterActivityWithOptions(func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+	b.RegisterActivityWithOptions(func(_ context.Context, _ contract.ExecuteInput) (contract.ExecuteState, error) {
 		return contract.ExecuteState{Worker: "node-a", Instance: "i-node-a"}, nil
 	}, activity.RegisterOptions{Name: contract.ExecuteActivity})
 	canceled := 0

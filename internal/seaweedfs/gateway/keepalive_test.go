@@ -67,7 +67,7 @@ func TestAWorkerMayAnswerAPingLate(t *testing.T) {
 			case kind == settings:
 				sent <- frame(settings, ack)
 			case kind == ping:
-				time.Sleep(19 * time.Second) //nolint:forbidigo // the clock of the bubble
+				time.Sleep(19 * time.Second)
 				sent <- frame(ping, ack, payload...)
 				answered++
 			}

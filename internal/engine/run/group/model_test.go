@@ -111,6 +111,8 @@ func (m *model) step(event source.Event) {
 		require.NoError(m.t, err)
 		restored, err = Restore(data, m.now)
 		require.NoError(m.t, err)
+		require.Equal(m.t, m.g.Phase(), restored.Phase())
+		require.Equal(m.t, withoutStarts(m.g.Counts()), withoutStarts(restored.Counts()))
 		restored.turn.preparing, restored.window.Asking = m.g.turn.preparing, m.g.window.Asking
 	}
 	m.g.engine.Observe(m.now, m.events, 0, 0)
@@ -121,9 +123,9 @@ func (m *model) step(event source.Event) {
 	if restored != nil && m.end == nil {
 		restored.engine.Observe(m.now, m.events, 0, 0)
 		restored.Next(m.now, event)
-		require.Equal(m.t, withoutStarts(m.g.Counts()), withoutStarts(restored.Counts()))
-		require.Equal(m.t, m.g.Phase(), restored.Phase())
-		if len(m.pages) == 0 { // The restored group first brings its jobs into the window again.
+		if len(m.pages) == 0 { // The restored group first brings its jobs into the window again. Only then can they fail.
+			require.Equal(m.t, m.g.Phase(), restored.Phase())
+			require.Equal(m.t, withoutStarts(m.g.Counts()), withoutStarts(restored.Counts()))
 			require.Equal(m.t, m.g.turn.Step, restored.turn.Step)
 		}
 		require.Equal(m.t, [3]any{m.g.Carried(), m.g.Dropped(), m.g.Took()}, [3]any{restored.Carried(), restored.Dropped(), restored.Took()})

@@ -142,7 +142,7 @@ func explainThing(ctx context.Context, call *Call, in *explainInput) (explainer.
 }
 
 func blank(reason *explain.Reason) {
-	reason.Object, reason.Holder, reason.Detail, reason.Remedy, reason.Actions = "", nil, "", "", []action.Action{}
+	*reason = explain.Reason{Code: reason.Code, Of: reason.Of, Since: reason.Since, Until: reason.Until, Actor: reason.Actor, Actions: []action.Action{}}
 }
 
 // Needs holds the states that wait for a person.

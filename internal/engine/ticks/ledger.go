@@ -155,17 +155,17 @@ func (t JobType) dropped(tick *Tick, now time.Time) bool {
 // buffer_one keeps the first instant after the buffer became free. Other policies keep the newest ones; the buffered
 // runs of skip come from a backfill.
 func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open string) {
-	var since time.Time
+	var since, started time.Time
 	for _, run := range t.Runs {
 		if run.Ended.IsZero() && !run.Due.IsZero() {
-			since, open = run.Due, run.WorkflowID
+			since, started, open = run.Due, run.Started, run.WorkflowID
 		}
 	}
 	if t.Buffered == 0 || open == "" || t.Overlap == jobtype.OverlapSkip || t.Overlap == "" {
 		return nil, ""
 	}
-	if t.Overlap == jobtype.OverlapBufferOne {
-		since = t.bufferFree(since)
+	if t.Overlap == jobtype.OverlapBufferOne && t.waited(since) {
+		since = started
 	}
 	for i, at := range t.Ticks {
 		if _, ran := owner[i]; !ran && at.After(since) && !at.After(now) && !t.pausedAt(at) {
@@ -178,16 +178,10 @@ func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open st
 	return kept[max(0, len(kept)-t.Buffered):], open
 }
 
-// bufferFree returns the instant of the open run, or the end of the run for which the open run waited. The start of a run is
-// no measure: a Schedule that is late takes several instants before it starts the first.
-func (t JobType) bufferFree(due time.Time) time.Time {
-	free := due
-	for _, run := range t.Runs {
-		if !run.Due.IsZero() && run.Due.Before(due) && run.Ended.After(free) {
-			free = run.Ended
-		}
-	}
-	return free
+// waited reports whether the run of an instant was kept back. Otherwise the buffer was free from its instant, even if it started
+// later: a Schedule that is late takes several instants before it starts the first.
+func (t JobType) waited(due time.Time) bool {
+	return slices.ContainsFunc(t.Runs, func(run Run) bool { return !run.Due.IsZero() && run.Due.Before(due) && run.Ended.After(due) })
 }
 
 func (t JobType) pausedAt(at time.Time) bool {

@@ -215,10 +215,10 @@ func (r *Runner) Note(note engine.Note, object string) {
 func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 	r.Audit.Hurry()
 	r.Audit.Flush()
-	if err := workflow.Await(r.ctx, r.reported); err != nil {
+	if err := r.Admission.close(last...); err != nil {
 		return err
 	}
-	if err := r.Admission.close(last...); err != nil {
+	if err := workflow.Await(r.ctx, r.reported); err != nil {
 		return err
 	}
 	return r.Audit.Settle()

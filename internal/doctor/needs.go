@@ -28,7 +28,7 @@ func needsCheck(needs []explain.Need, err error) Check {
 		if more := len(needs) - maxNamed; more > 0 {
 			named = append(named, fmt.Sprintf("%d more", more))
 		}
-		check.Verdict, check.Found = VerdictWarn, strconv.Itoa(len(needs))+": "+strings.Join(named, ", ")
+		check.Verdict, check.Found = VerdictWarn, "there are "+strconv.Itoa(len(needs))+": "+strings.Join(named, ", ")
 		check.help(hinted("", do(action.ListNeeds)))
 	}
 	if err != nil {

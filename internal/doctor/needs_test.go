@@ -20,7 +20,7 @@ func TestNeedsCheck(t *testing.T) {
 	}
 	found := needsCheck(needs, nil)
 	assert.Equal(t, VerdictWarn, found.Verdict)
-	assert.Equal(t, "7: a (PAUSED), b (PAUSED), c (PAUSED), d (PAUSED), e (PAUSED), 2 more", found.Found)
+	assert.Equal(t, "there are 7: a (PAUSED), b (PAUSED), c (PAUSED), d (PAUSED), e (PAUSED), 2 more", found.Found)
 	assert.Contains(t, found.Fix, "roundsman status")
 	assert.Contains(t, needsCheck(nil, errors.New("no answer")).Found, "no answer")
 }

@@ -52,7 +52,7 @@ func (c *Check) Line() string {
 }
 
 func (c *Check) help(remedy explain.Remedy) {
-	c.Fix, c.Hint, c.Actions = remedy.Text(), remedy.Hint, remedy.Actions
+	c.Fix, c.Hint, c.Actions = remedy.Text(), remedy.Words(), remedy.Actions
 }
 
 func hinted(hint string, actions ...action.Action) explain.Remedy {
@@ -323,7 +323,7 @@ func checkClocks(workers []contract.WorkerDetail) Check {
 		return Check{Name: "clocks", Verdict: VerdictOK, Found: "no worker's clock is off by more than " + explain.Span(maxSkew)}
 	}
 	return Check{
-		Name: "clocks", Verdict: VerdictWarn, Found: "off: " + strings.Join(skewed, ", "),
+		Name: "clocks", Verdict: VerdictWarn, Found: "these are off: " + strings.Join(skewed, ", "),
 		Fix: "synchronise the clocks (NTP): decisions are safe, but times from these workers mislead",
 	}
 }

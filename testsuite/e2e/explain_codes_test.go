@@ -109,7 +109,7 @@ func fixtures() []fixture {
 func fixturesOfTypes() []fixture {
 	return []fixture{
 		{code: contract.CodeDisabled, arrange: func(s *stage) situation {
-			return situation{thing: "disabled", object: "disabled", says: "enabled is false", old: true, remedy: func() {
+			return situation{thing: "disabled", object: "disabled", says: "enabled: false", old: true, remedy: func() {
 				s.applyTypes(typesOfFixtures(true))
 			}}
 		}},

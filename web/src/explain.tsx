@@ -2,7 +2,7 @@
 
 import { segment } from './api';
 import { useGet } from './data';
-import { isRun, Named, RunName, Said } from './names';
+import { isRun, lookOf, Named, RunName, Said } from './names';
 import { Remedies } from './remedies';
 import { href, runHref } from './route';
 import { Time } from './time';
@@ -30,7 +30,7 @@ export function Explain({ thing }: { thing: string }) {
           <>
             <ul class="reasons">
               {reasons.map((reason) => (
-                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || isShown(reason, explanation) ? '' : 'sentence'}>
+                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || isShown(reason, explanation) ? '' : lookOf(reason.code)}>
                   <ReasonLine reason={reason} thing={explanation} />
                 </li>
               ))}

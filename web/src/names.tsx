@@ -97,6 +97,9 @@ export function Said({ text }: { text: string }) {
   );
 }
 
+// lookOf is the look of a detail that begins a line: a sentence, but the prompt of an approval keeps its author's letters.
+export const lookOf = (code: string | undefined) => (code === 'AWAITING_APPROVAL' ? '' : 'sentence');
+
 // Cited is a sentence in a cell: its code stands behind it.
 export function Cited({ text, code }: { text: string; code: string | undefined }) {
   useZone();

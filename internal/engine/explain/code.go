@@ -15,7 +15,7 @@ type Reason struct {
 	Of string `json:"of,omitempty"`
 	// Object is the subject of the code: a lane, a pool, a worker, a key.
 	Object string `json:"object,omitempty"`
-	// Named means that Detail contains Object.
+	// Named means that a word of Detail begins with Object.
 	Named  bool    `json:"named,omitempty"`
 	Holder *Holder `json:"holder,omitempty"`
 	// Since and Until bound the state; zero if unknown.

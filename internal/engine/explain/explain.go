@@ -169,7 +169,7 @@ func (f Facts) ofType() []Reason {
 	}
 	switch {
 	case f.Type.Disabled:
-		reasons = append(reasons, reason(contract.CodeDisabled, f.Type.Name, f.Type.ChangedAt, time.Time{}, "enabled is false in the configuration"))
+		reasons = append(reasons, reason(contract.CodeDisabled, f.Type.Name, f.Type.ChangedAt, time.Time{}, "the configuration has enabled: false"))
 	case f.Type.Paused:
 		reasons = append(reasons, reason(contract.CodePaused, f.Type.Name, f.Type.PausedAt, time.Time{}, f.Type.pauseText()))
 	case len(f.Runs) == 0 && !f.Type.Next.IsZero():

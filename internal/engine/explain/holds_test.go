@@ -74,7 +74,7 @@ func TestADetailBeginsWithAWord(t *testing.T) {
 func TestAReasonHasItsHintAndNamesItsObject(t *testing.T) {
 	t.Parallel()
 	held := reasonOfHold(keyHold("RETRY_BUDGET", "a"))
-	assert.Equal(t, "repair the cause", held.Hint)
+	assert.Equal(t, "wait, or repair the cause", held.Hint)
 	named := func(detail string) bool { return ordered([]Reason{{Object: "a", Detail: detail}})[0].Named }
 	assert.True(t, named("it waits for a success of a"))
 	assert.False(t, named("it waits for the next window"))

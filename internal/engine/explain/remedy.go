@@ -58,8 +58,16 @@ func (r Remedy) Text() string {
 	return text + "see " + strings.Join(see, ", ")
 }
 
+// Words returns the remedy without its commands; empty if it has no other words.
+func (r Remedy) Words() string {
+	if r.Wait && r.Hint != "" {
+		return "wait, or " + r.Hint
+	}
+	return r.Hint
+}
+
 func (r Reason) with(remedy Remedy) Reason {
-	r.Remedy, r.Hint, r.Actions = remedy.Text(), remedy.Hint, remedy.Actions
+	r.Remedy, r.Hint, r.Actions = remedy.Text(), remedy.Words(), remedy.Actions
 	if r.Actions == nil {
 		r.Actions = []action.Action{}
 	}

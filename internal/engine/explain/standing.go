@@ -68,7 +68,7 @@ func StandingOf(f StandingFacts) Standing {
 	case f.Fault != "":
 		return Standing{State: TypeFault, Stopped: true, Detail: f.Fault}.because(Reason{}.with(act(action.New(action.ApplyConfiguration, nil))))
 	case f.Off:
-		return Standing{State: TypeOff, Stopped: true, Detail: "enabled: false in the configuration"}.because(f.reason(contract.CodeDisabled))
+		return Standing{State: TypeOff, Stopped: true, Detail: "the configuration has enabled: false"}.because(f.reason(contract.CodeDisabled))
 	case f.Paused:
 		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Since: f.PausedAt}.because(f.reason(contract.CodePaused))
 	case f.Hold != nil:

@@ -41,7 +41,7 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 		},
 		{func() { facts.PausedBy = "ann" }, explain.Standing{State: "paused", Stopped: true, Detail: "by ann: new disks", Since: since}},
 		{func() { facts.PauseNote = "" }, explain.Standing{State: "paused", Stopped: true, Detail: "by ann", Since: since}},
-		{func() { facts.Off = true }, explain.Standing{State: "off", Stopped: true, Detail: "enabled: false in the configuration"}},
+		{func() { facts.Off = true }, explain.Standing{State: "off", Stopped: true, Detail: "the configuration has enabled: false"}},
 		{func() { facts.Fault = "no such zone" }, explain.Standing{State: "fault", Stopped: true, Detail: "no such zone"}},
 	} {
 		row.add()

@@ -7,7 +7,7 @@ import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
 import { linkOfThing } from '../explain';
 import { later } from '../later';
-import { isRun, Named, runName, RunName, Said } from '../names';
+import { isRun, lookOf, Named, runName, RunName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { failedRuns, isOpen } from '../runs';
@@ -75,7 +75,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
       role: 'person',
       what: isRun(need.name) ? <Named object={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
       code: need.code,
-      look: 'sentence',
+      look: lookOf(need.code),
       why: (
         <>
           <Said text={need.detail} />

@@ -10,7 +10,7 @@ import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
 import { later } from '../later';
-import { Prose, runName, RunName, Said } from '../names';
+import { lookOf, Prose, runName, RunName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
@@ -130,7 +130,7 @@ function Waits({ run }: { run: Snapshot }) {
       {asked.slice(0, mostAsked).map((reason) => (
         <section key={`${reason.of} ${reason.object} ${reason.detail}`} class="ask strip2" aria-label={reason.detail}>
           <div class="row1">
-            <b class="sentence">{reason.detail}</b>
+            <b class={lookOf(reason.code)}>{reason.detail}</b>
             <small>
               {reason.of && (
                 <>

@@ -12,10 +12,12 @@ before(async () => {
 });
 after(() => stage?.down());
 
-// held opens the first page with a stream that sends only what the test sends by window.happens.
-async function held({ forever = false } = {}) {
+// held opens the first page with a stream that sends only what the test sends by window.happens. Its patience ends when the test
+// calls what is in window.late.
+async function held() {
   const page = await stage.page();
-  await page.evaluateOnNewDocument((forever) => {
+  await page.evaluateOnNewDocument(() => {
+    window.late = [];
     const [fetches, timers] = [window.fetch, window.setTimeout];
     window.asked = [];
     window.fetch = (...request) => {
@@ -28,9 +30,12 @@ async function held({ forever = false } = {}) {
       });
       return Promise.resolve(new Response(body, { headers: { 'Content-Type': 'text/event-stream' } }));
     };
-    // Without its patience a page waits until something else ends this.
-    if (forever) window.setTimeout = (run, after, ...more) => timers(after === 2000 ? () => {} : run, after, ...more);
-  }, forever);
+    window.setTimeout = (run, after, ...more) => {
+      if (after !== 2000) return timers(run, after, ...more);
+      window.late.push(run);
+      return timers(() => {}, after);
+    };
+  });
   await page.goto(stage.base);
   await until('a stream and a page that loads', () => page.evaluate(() => Boolean(window.happens && document.querySelector('main.arriving .loading'))));
   return page;
@@ -44,6 +49,7 @@ test('what an answer that does not come hides is shown by itself', options, asyn
   await page.emulateMediaType('print');
   assert.equal(await hidden(page), 0, 'paper waits for nothing');
   await page.emulateMediaType('screen');
+  await page.evaluate(() => window.late.forEach((run) => run()));
   const asked = await page.waitForFunction(() => !document.querySelector('main.arriving') && { loading: document.querySelectorAll('main .loading').length }, { polling: 'mutation' });
   assert.ok((await asked.jsonValue()).loading > 0, 'parts still load');
   assert.equal(await hidden(page), 0);
@@ -57,7 +63,7 @@ for (const [name, act] of Object.entries({
   'a press': (page) => page.mouse.click(5, 5),
 })) {
   test(`${name} shows all parts at once`, options, async () => {
-    const page = await held({ forever: true });
+    const page = await held();
     assert.ok((await hidden(page)) > 0, 'parts wait for those above them');
     await act(page);
     await until('it has arrived', () => page.evaluate(() => !document.querySelector('main.arriving')));

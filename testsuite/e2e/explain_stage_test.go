@@ -177,8 +177,8 @@ type situation struct {
 	remedy func()
 }
 
-// clearsWithin bounds the time from a remedy to the end of its reason.
-const clearsWithin = 2 * time.Second
+// clearsWithin bounds the time from a remedy to the end of its reason. A lost event is repeated after a minute, which would be too late.
+const clearsWithin = 30 * time.Second
 
 // check waits for the expected reason, applies the remedy and waits until the reason is gone.
 func (s *stage) check(began time.Time, want situation) {

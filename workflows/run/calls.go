@@ -122,8 +122,8 @@ func callPutPage(ctx workflow.Context, in contract.PageInput, data []byte) workf
 }
 
 // callNextTask returns in the next workflow task. The server refuses a task that continues as new while an event has
-// come, and the whole history is replayed. So the task that waits for calls is not the one that continues. A timer takes
-// up to a second.
+// come, and the whole history is replayed. So the task that waits for calls is not the one that continues. A timer would
+// take up to a second.
 func callNextTask(ctx workflow.Context) workflow.Future {
 	options := workflow.GetActivityOptions(noopContext(ctx))
 	options.Summary = "the state is stored"

@@ -56,8 +56,7 @@ func (r *Runner) reportTrouble(d engine.Decision) {
 
 // reported reports whether all reports about workers are delivered: the server drops those of an ended run.
 func (r *Runner) reported() bool {
-	r.reports = slices.DeleteFunc(r.reports, workflow.Future.IsReady)
-	return len(r.reports) == 0
+	return !slices.ContainsFunc(r.reports, func(sending workflow.Future) bool { return !sending.IsReady() })
 }
 
 // Watch subscribes to changes of the fleet.

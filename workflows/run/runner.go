@@ -168,7 +168,7 @@ func (r *Runner) flush() {
 // Collect returns whether a timer has fired; the core then gets a tick, as the last event.
 func (r *Runner) Collect() (tick bool) {
 	r.touched = false
-	r.reported()
+	r.reports = slices.DeleteFunc(r.reports, workflow.Future.IsReady)
 	r.collectAdoptions()
 	r.Audit.Collect()
 	tick = r.timers.ClearFired()

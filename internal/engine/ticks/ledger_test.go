@@ -176,7 +176,7 @@ func TestKeptBack(t *testing.T) {
 	// The Schedule notices the end of a run late, and starts the next one then.
 	known.Runs[0].Ended, known.Runs[1].Started = at(20).Add(-2*time.Second), at(20).Add(3*time.Second)
 	assert.Equal(t, contract.TickSkipped, ticks.Of(at(35), known)[2].State, "00:20 came before 00:10 had started")
-	// The Schedule was late: it took 00:00 to 00:20 at 00:25, started the first and kept the second.
+	// A late Schedule takes 00:00 to 00:20 at 00:25. It starts the first and keeps the second.
 	known.Runs = []ticks.Run{{WorkflowID: "group/scrub-0", Due: at(0), Started: at(25)}}
 	assert.Equal(t, []contract.TickState{open, waits, skipped, skipped}, states(), "the open run waited for no other")
 }

@@ -416,7 +416,7 @@ function saying(item: Item): string {
   return item.summary ?? '';
 }
 
-// Workers has those that the run may use. The reason of one that is not online is its state.
+// Workers lists the workers that the run may use. A worker that is not online has its state as the reason.
 function Workers({ run }: { run: Snapshot }) {
   const workers = run.workers ?? [];
   if (!isOpen(run) || workers.length === 0) return null;

@@ -408,7 +408,7 @@ func (s *site) check() {
 	}
 }
 
-// TestASuccessorIsExecuted: a task does not take over the result of the task whose end begins it. That one ended before.
+// TestASuccessorIsExecuted: the end of a task begins the next one with the same key, which does not take over the result.
 func TestASuccessorIsExecuted(t *testing.T) {
 	t.Parallel()
 	p := start(t, "version: 1\nname: keyed\ntasks:\n  - {id: a, command: [verify], key: k}\n  - {id: b, needs: a, command: [verify], key: k}", dagrun.Config{})

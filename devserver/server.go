@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/server/common/authorization"
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/common/log"
@@ -83,6 +84,7 @@ func newTemporalServer(p ports, s store, logger log.Logger, settings []string) (
 	if err != nil {
 		return nil, err
 	}
+	worker.SetBinaryChecksum(versionLine()) // Otherwise the SDK reads the whole binary for it, a fifth of the start's CPU time.
 	return temporal.NewServer(
 		temporal.WithConfig(serverConfig(p, s)),
 		temporal.ForServices(temporal.DefaultServices),

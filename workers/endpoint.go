@@ -37,6 +37,7 @@ func newEndpoint(c client.Client, n *Node) *endpoint {
 	d := &endpoint{client: c, node: n}
 	d.worker = worker.New(c, contract.WorkerControlQueue(n.options.ID, n.instance), worker.Options{
 		Identity:                               n.Identity(),
+		BuildID:                                n.options.Version, //nolint:staticcheck // as in newWorker
 		LocalActivityWorkerOnly:                true,
 		MaxConcurrentWorkflowTaskExecutionSize: 2,
 		MaxConcurrentWorkflowTaskPollers:       2, // the SDK's minimum

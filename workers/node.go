@@ -195,6 +195,7 @@ func (n *Node) newWorker(c client.Client, queue string, shared *slots) (worker.W
 	}
 	return worker.New(c, queue, worker.Options{
 		Identity:                   n.Identity(),
+		BuildID:                    n.options.Version, //nolint:staticcheck // as in NewControl; without it the SDK reads the whole binary for a checksum
 		DisableWorkflowWorker:      true,
 		DisableEagerActivities:     true,
 		Tuner:                      tuner,

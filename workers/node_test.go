@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -75,6 +76,30 @@ func TestNodeRegistersRunsAndDeregisters(t *testing.T) {
 
 	require.NoError(t, node.Stop(t.Context()))
 	assert.Empty(t, h.registered(t))
+}
+
+// Without a version of its own the SDK reads the whole binary to make one up.
+func TestNodePollsWithItsVersion(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	node := h.started(t, &handler{execute: done}, func(o *workers.NodeOptions) { o.Shared = []string{"fake"} })
+	versions := func(queue string, kind enums.TaskQueueType) []string {
+		described, err := h.client.DescribeTaskQueue(t.Context(), queue, kind)
+		require.NoError(t, err)
+		var found []string
+		for _, poller := range described.GetPollers() {
+			found = append(found, poller.GetWorkerVersionCapabilities().GetBuildId()) //nolint:staticcheck // see workers.ControlOptions.Version
+		}
+		return found
+	}
+	for queue, kind := range map[string]enums.TaskQueueType{
+		contract.WorkerQueue("node-a", node.Instance()):        enums.TASK_QUEUE_TYPE_ACTIVITY,
+		contract.SharedQueue("fake"):                           enums.TASK_QUEUE_TYPE_ACTIVITY,
+		contract.WorkerControlQueue("node-a", node.Instance()): enums.TASK_QUEUE_TYPE_WORKFLOW,
+	} {
+		testsuite.WaitFor(t, time.Minute, "pollers of "+queue, func() bool { return len(versions(queue, kind)) > 0 })
+		assert.Equal(t, []string{"test"}, versions(queue, kind), queue)
+	}
 }
 
 func TestNodeIsRefusedAndTakesOver(t *testing.T) {

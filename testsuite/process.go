@@ -115,6 +115,15 @@ func (p *process) stop(limit time.Duration) {
 	}
 }
 
+// cpu returns the CPU time of a process that has ended.
+func (p *process) cpu() time.Duration {
+	if p == nil {
+		return 0
+	}
+	state := p.cmd.ProcessState
+	return state.UserTime() + state.SystemTime()
+}
+
 func (p *process) log() string {
 	if p == nil {
 		return ""

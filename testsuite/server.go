@@ -17,6 +17,10 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
+// ReportEnv is the environment variable with the path of a file. [StartServer] appends the CPU seconds of each server
+// to it, with the name of its test.
+const ReportEnv = "ROUNDSMAN_TEST_REPORT"
+
 // Server is one running development server. Its methods are safe for concurrent use; Kill, Stop and Restart are
 // serialized.
 type Server struct {
@@ -26,8 +30,9 @@ type Server struct {
 	mu       sync.Mutex
 	process  *process
 	ready    ready
-	// Messages about failed workflow code from earlier processes.
+	// Messages about failed workflow code from earlier processes, and the CPU time of these processes.
 	failed []string
+	used   time.Duration
 }
 
 // ready is the line that the server prints when it is ready.
@@ -49,6 +54,9 @@ func StartServer(t testing.TB, options ...Option) *Server {
 	t.Cleanup(func() {
 		log := server.Log()
 		server.Kill() // An orderly stop takes seconds, and nobody reads its state any more.
+		if err := server.reportCPU(t.Name()); err != nil {
+			t.Errorf("%s: %v", ReportEnv, err)
+		}
 		for _, line := range server.FailedTasks() {
 			t.Errorf("workflow code could not continue: %s", line)
 		}
@@ -130,6 +138,22 @@ func (s *Server) Kill() {
 	s.process.kill()
 }
 
+// reportCPU appends the CPU time of an ended server to the file of ReportEnv. One write is one line, also among processes.
+func (s *Server) reportCPU(test string) error {
+	path := os.Getenv(ReportEnv)
+	if path == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "server %.1f %s\n", (s.used + s.process.cpu()).Seconds(), test)
+	return errors.Join(err, file.Close())
+}
+
 // Stop ends the server in order. It does nothing if no server runs.
 func (s *Server) Stop() {
 	s.mu.Lock()
@@ -163,6 +187,7 @@ func (s *Server) Relaunch() error {
 	defer s.mu.Unlock()
 	s.process.stop(stopTimeout)
 	s.failed = append(s.failed, s.process.out.failures()...)
+	s.used += s.process.cpu()
 	port, err := portOf(s.ready.Address)
 	if err != nil {
 		return err

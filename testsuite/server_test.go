@@ -1,7 +1,10 @@
 package testsuite_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,4 +79,26 @@ func TestServerTellsWhichWorkflowCodeFailed(t *testing.T) {
 	server.Kill()
 	require.NoError(t, server.Relaunch())
 	assert.NotEmpty(t, server.FailedTasks(), "it is not forgotten with the process")
+}
+
+func TestServersReportTheirCPUTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report")
+	t.Setenv(testsuite.ReportEnv, path)
+	of := func(name string, restarts int) (used float64) {
+		t.Run(name, func(t *testing.T) {
+			server := testsuite.StartServer(t)
+			for range restarts {
+				server.Restart(t)
+			}
+		})
+		written, err := os.ReadFile(path)
+		require.NoError(t, err)
+		lines := strings.Split(strings.TrimSpace(string(written)), "\n")
+		_, err = fmt.Sscanf(lines[len(lines)-1], "server %f TestServersReportTheirCPUTime/"+name, &used)
+		require.NoError(t, err, "%s", written)
+		return used
+	}
+	once := of("once", 0)
+	assert.Positive(t, once)
+	assert.Greater(t, of("again", 3), once, "with the processes before a restart")
 }

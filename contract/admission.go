@@ -277,6 +277,8 @@ type AdmissionInput struct {
 	Unanswered  []AdmissionHolder `json:"unanswered,omitempty"`
 	// LateSince is set while workflows that visibility shows late remain to be queried.
 	LateSince time.Time `json:"late_since,omitzero"`
+	// Previous lists the runs before resets whose durable state is not inherited yet, newest first.
+	Previous []string `json:"previous,omitempty"`
 	// Audit holds entries that are not in the audit log yet; nil if none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }

@@ -45,6 +45,8 @@ type run struct {
 	outbox   outbox
 	watch    workflow.Future
 	asking   *question
+	// previous: see [contract.AdmissionInput].
+	previous []string
 	// inherited is the origin of the durable part of the state.
 	inherited contract.Inherited
 }
@@ -66,7 +68,11 @@ func newRun(ctx workflow.Context, in contract.AdmissionInput, state []byte) (*ru
 		}
 		a.core, a.inherited = core, in.Inherited
 	}
-	if late := in.LateSince; !late.IsZero() {
+	a.previous = in.Previous
+	switch late := in.LateSince; {
+	case len(a.previous) > 0:
+		a.askPrevious()
+	case !late.IsZero() && !a.core.Asking(): // After a recovery, late ones are queried anyway.
 		a.ask(contract.AskHoldersInput{LateSince: late})
 	}
 	a.outbox.restore(in.Undelivered)
@@ -112,9 +118,11 @@ func (a *run) takeReset() {
 		return
 	}
 	a.step(admission.Recover{})
-	a.asking = nil
-	a.ask(contract.AskHoldersInput{Previous: before})
+	a.previous = append([]string{before}, a.previous...)
+	a.askPrevious()
 }
+
+func (a *run) askPrevious() { a.ask(contract.AskHoldersInput{Previous: a.previous[0]}) }
 
 func (a *run) ask(in contract.AskHoldersInput) {
 	a.asking = &question{in, callAskHolders(a.ctx, in)}
@@ -191,6 +199,10 @@ func (a *run) collectAsked() {
 	}
 	if asked.Previous != "" {
 		a.step(admission.Inherited{Durable: a.durableOf(&result.Inherited)})
+		if a.previous = a.previous[1:]; len(a.previous) > 0 {
+			a.askPrevious()
+			return
+		}
 	}
 	if asked.LateSince.IsZero() {
 		if a.inherited.From != "" || asked.Previous != "" { // The first run of a namespace has nothing to recover.
@@ -216,7 +228,7 @@ func (a *run) continueAsNew() error {
 	if err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
-	in := contract.AdmissionInput{Inherited: a.inherited, Audit: a.loop.Audit.State()}
+	in := contract.AdmissionInput{Inherited: a.inherited, Previous: a.previous, Audit: a.loop.Audit.State()}
 	in.Inherited.Passed = a.loop.Passed()
 	in.Undelivered, in.Unanswered = a.outbox.state()
 	if a.asking != nil {

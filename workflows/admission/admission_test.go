@@ -34,6 +34,8 @@ type model struct {
 	gone    map[string]bool
 	audit   []contract.AuditEntry
 	asked   []contract.AskHoldersInput
+	// left has the durable states of the runs before resets.
+	left map[string][]byte
 	// ended is the end of the runs before, passed lists the runs whose end was queried.
 	ended  contract.EntityEndResult
 	passed []string
@@ -60,7 +62,7 @@ func newModel(t *testing.T) *model {
 		if !in.LateSince.IsZero() {
 			return contract.AskHoldersResult{}, nil
 		}
-		return contract.AskHoldersResult{WorkflowIDs: b.running}, nil
+		return contract.AskHoldersResult{WorkflowIDs: b.running, Inherited: contract.Inherited{From: in.Previous, Data: b.left[in.Previous]}}, nil
 	}, activity.RegisterOptions{Name: contract.AskHoldersActivity})
 	b.RegisterActivityWithOptions(func(context.Context) (contract.WatchHoldersResult, error) {
 		return contract.WatchHoldersResult{}, nil

@@ -194,6 +194,9 @@ func TestWhatIsInheritedLateLeavesOperatorsAlone(t *testing.T) {
 	before := p.d.Durable()
 	p.d = New(epoch, Durable{})
 	p.step(Resized{Pool: "db", Size: 0})
+	restored, err := Restore(p.d.Snapshot())
+	require.NoError(t, err)
+	p.d = restored
 	p.step(Inherited{Durable: before})
 	assert.Equal(t, 1, p.d.Pool("db").Size)
 	assert.Equal(t, 8, p.d.Pool("net").Size)

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Snapshot is the whole state except a recovery: a restored core recovers again.
+// Snapshot is the whole state. Of a recovery it has only what nobody reports again: a restored core recovers again.
 type Snapshot struct {
 	Seq        int64                       `json:"seq"`
 	Next       int64                       `json:"next"`
@@ -24,6 +24,8 @@ type Snapshot struct {
 	Results    []contract.KeyResult        `json:"results,omitempty"`
 	Recovering bool                        `json:"recovering,omitempty"`
 	Until      int64                       `json:"until,omitempty"`
+	// Resized lists the pools that operators have resized during the recovery.
+	Resized []string `json:"resized,omitempty"`
 }
 
 type savedHolder struct {
@@ -150,7 +152,7 @@ func (c *Core) Snapshot() Snapshot {
 		}
 	}
 	if c.recovery != nil {
-		s.Recovering, s.Until = true, nanos(c.recovery.Until)
+		s.Recovering, s.Until, s.Resized = true, nanos(c.recovery.Until), sortedKeys(c.recovery.resized)
 	}
 	return s
 }
@@ -222,6 +224,9 @@ func Restore(s Snapshot) (*Core, error) {
 	if s.Recovering {
 		c.recovery = newRecovery(time.Time{})
 		c.recovery.Until = timeOf(s.Until)
+		for _, pool := range s.Resized {
+			c.recovery.resized[pool] = true
+		}
 	}
 	return c, nil
 }

@@ -2,10 +2,12 @@ package run_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
@@ -24,6 +26,8 @@ type contexts struct {
 	interceptor.WorkerInterceptorBase
 
 	ofAttempts []workflow.Context
+	// reports are those about workers, in the order of their commands.
+	reports []string
 }
 
 func (c *contexts) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
@@ -51,6 +55,44 @@ func (o *contextsOut) ExecuteActivity(ctx workflow.Context, name string, args ..
 		o.keep.ofAttempts = append(o.keep.ofAttempts, ctx)
 	}
 	return o.Next.ExecuteActivity(ctx, name, args...)
+}
+
+func (o *contextsOut) SignalExternalWorkflow(ctx workflow.Context, id, run, signal string, arg any) workflow.Future {
+	if in, ok := arg.(contract.WorkerTroubleInput); ok {
+		o.keep.reports = append(o.keep.reports, strings.TrimSpace(in.ID+" "+string(in.Code)))
+	}
+	return o.Next.SignalExternalWorkflow(ctx, id, run, signal, arg)
+}
+
+// TestReportsAboutAWorkerHaveAnOrder: the server delivers two signals of one workflow task in any order, so a clear waits
+// for the delivery of the trouble before it. Other workers' reports do not wait.
+func TestReportsAboutAWorkerHaveAnOrder(t *testing.T) {
+	t.Parallel()
+	b, keep := newBench(t), &contexts{}
+	b.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: envtest.Patience, Interceptors: []interceptor.WorkerInterceptor{keep}})
+	b.OnSignalExternalWorkflow(mock.Anything, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, mock.Anything).Return(nil)
+	reports := func(r *run.Runner) {
+		r.CarryOut(engine.Decision{Kind: engine.ReportTrouble, Worker: "node-a", Instance: "i", Trouble: contract.CodeCannotStart}, "")
+		r.CarryOut(engine.Decision{Kind: engine.ClearTrouble, Worker: "node-a", Instance: "i"}, "")
+		r.CarryOut(engine.Decision{Kind: engine.ClearTrouble, Worker: "node-b", Instance: "i"}, "")
+	}
+	b.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := run.New(ctx, run.Options{JobType: "scrub"})
+		reports(r)
+		assert.Equal(t, []string{"node-a CANNOT_START", "node-b"}, keep.reports)
+		for !r.Idle() {
+			if err := r.Await(r.Ready); err != nil {
+				return err
+			}
+			r.Collect()
+		}
+		assert.Equal(t, []string{"node-a CANNOT_START", "node-b", "node-a"}, keep.reports)
+		reports(r)
+		err := r.Close()
+		assert.Equal(t, []string{"node-a CANNOT_START", "node-b", "node-a"}, keep.reports[3:], "an end waits for both")
+		return err
+	})
+	require.NoError(t, b.GetWorkflowError())
 }
 
 // TestAnEndedAttemptLeavesItsContext: a context that is not canceled stays with its parent, so a run of 6,000 attempts

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -44,19 +43,6 @@ type probe struct {
 func (r *Runner) probe(id, instance string) {
 	in := contract.ProbeWorkerInput{ID: id, Instance: instance}
 	r.probes = append(r.probes, probe{in, callProbeWorker(r.ctx, in)})
-}
-
-// An absent registry misses the report; the engine repeats a trouble that is not in its view.
-func (r *Runner) reportTrouble(d engine.Decision) {
-	r.reports = append(r.reports, workflow.SignalExternalWorkflow(r.ctx, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, contract.WorkerTroubleInput{
-		Incarnation: contract.Incarnation{ID: d.Worker, Instance: d.Instance}, Code: d.Trouble, Detail: d.Reason,
-		Run: workflow.GetInfo(r.ctx).WorkflowExecution.ID,
-	}))
-}
-
-// reported reports whether all reports about workers are delivered: the server drops those of an ended run.
-func (r *Runner) reported() bool {
-	return !slices.ContainsFunc(r.reports, func(sending workflow.Future) bool { return !sending.IsReady() })
 }
 
 // Watch subscribes to changes of the fleet.

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -46,7 +45,7 @@ type Runner struct {
 	attempts  []attempt
 	given     map[string]bool
 	probes    []probe
-	reports   []workflow.Future
+	reports   reports
 	fleet     subscription
 	timers    entity.Timers
 	fenceAsks int
@@ -69,7 +68,7 @@ func New(ctx workflow.Context, options Options) *Runner {
 	object := workflow.GetInfo(ctx).WorkflowExecution.ID
 	return &Runner{
 		paging: paging{ctx: detached},
-		root:   ctx, ctx: detached, noop: noopContext(detached), options: options,
+		root:   ctx, ctx: detached, noop: noopContext(detached), options: options, reports: reports{ctx: detached},
 		Audit:     recorder.New(detached, recorder.RunPace, contract.AuditEntry{JobType: options.JobType, Object: object}),
 		Admission: newLink(detached, options.Request, options.Calls),
 		inbox: inbox{
@@ -134,7 +133,7 @@ func (r *Runner) Ready() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.reports, workflow.Future.IsReady) || r.fleet.sending != nil && r.fleet.sending.IsReady()
+	return r.reports.ready() || r.fleet.sending != nil && r.fleet.sending.IsReady()
 }
 
 // Wait blocks until ready returns true, or until wake. If ordered is false, commands wait for another workflow task,
@@ -168,7 +167,7 @@ func (r *Runner) flush() {
 // Collect returns whether a timer has fired; the core then gets a tick, as the last event.
 func (r *Runner) Collect() (tick bool) {
 	r.touched = false
-	r.reports = slices.DeleteFunc(r.reports, workflow.Future.IsReady)
+	r.reports.collect()
 	r.collectAdoptions()
 	r.Audit.Collect()
 	tick = r.timers.ClearFired()
@@ -178,7 +177,7 @@ func (r *Runner) Collect() (tick bool) {
 
 // Idle reports whether continue-as-new would lose nothing. The engine repeats a lost probe.
 func (r *Runner) Idle() bool {
-	return !r.touched && (r.canceled || !r.Canceled()) && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero() && r.reported()
+	return !r.touched && (r.canceled || !r.Canceled()) && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero() && r.reports.idle()
 }
 
 // CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of item.
@@ -194,7 +193,7 @@ func (r *Runner) CarryOut(d engine.Decision, name string) {
 	case engine.Probe:
 		r.probe(d.Worker, d.Instance)
 	case engine.ReportTrouble, engine.ClearTrouble:
-		r.reportTrouble(d)
+		r.reports.add(d)
 	case engine.Watch:
 		r.Watch()
 	case engine.Release:
@@ -218,7 +217,7 @@ func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 	if err := r.Admission.close(last...); err != nil {
 		return err
 	}
-	if err := workflow.Await(r.ctx, r.reported); err != nil {
+	if err := r.reports.settle(); err != nil {
 		return err
 	}
 	return r.Audit.Settle()

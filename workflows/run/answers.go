@@ -191,7 +191,9 @@ func (r *Runner) take(list []Answer, answer contract.AdmissionAnswer) []Answer {
 		list = append(list, one)
 	}
 	for _, refusal := range answer.Refused {
-		r.noteRefusal(refusal)
+		if r.Admission.waiting.has(refusal.ID) { // A call and its repeat are answered twice.
+			r.noteRefusal(refusal)
+		}
 		list = append(list, r.taken(Refused, refusal))
 	}
 	for _, stop := range answer.Stopped {

@@ -31,6 +31,7 @@ type bench struct {
 	watches  []time.Time
 	seen     []int64 // with each of them
 	ensured  []contract.AdmissionRequest
+	audit    *envtest.Audit
 	// refuse is the server's error for a signal to admission.
 	refuse func(in contract.AdmissionRequest) error
 }
@@ -59,7 +60,7 @@ func newBench(t *testing.T) *bench {
 		b.watches, b.seen = append(b.watches, b.Now()), append(b.seen, in.Watch.Seq)
 		return nil
 	})
-	register(contract.RecordAuditActivity, func(context.Context, contract.RecordAuditInput) error { return nil })
+	b.audit = envtest.RecordAudit(b.TestWorkflowEnvironment)
 	return b
 }
 
@@ -291,6 +292,19 @@ func TestKeysAreListedOnlyForAnAssertion(t *testing.T) {
 	require.NoError(t, b.GetWorkflowError())
 	assert.Greater(t, passes, answers)
 	assert.Equal(t, 1, listed)
+}
+
+// TestARefusalThatIsAnsweredTwiceCountsOnce: a call without an answer in time is repeated as a signal, and both are answered.
+func TestARefusalThatIsAnsweredTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.RegisterDelayedCallback(func() {
+		refused := contract.AdmissionAnswer{Holder: b.requests[0].Holder, Refused: []contract.AdmissionRefusal{{ID: "job-00001.1", Code: contract.RefusedFull}}}
+		b.SignalWorkflow(contract.SignalAdmissionAnswer, refused)
+		b.SignalWorkflow(contract.SignalAdmissionAnswer, refused)
+	}, time.Second)
+	b.play(time.Minute, func(r *run.Runner) { r.Acquire(pool(1), "job-00001", jobtype.PriorityNormal, nil) }, nil)
+	assert.Equal(t, []string{"refused FULL default-test-workflow-id"}, b.audit.Lines())
 }
 
 // TestARunEndsAfterItsReports: the server drops an undelivered signal of an ended run, so a run whose last item clears a

@@ -92,6 +92,35 @@ func TestGroupTellsOfOperators(t *testing.T) {
 	assert.ElementsMatch(t, []string{"job-00003", "change-1"}, updates, "what is refused is not recorded")
 }
 
+// TestActionsOnAnEndingGroupAreRecorded: their senders see no refusal, since the group is open while it waits for its last
+// deliveries.
+func TestActionsOnAnEndingGroupAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found, b.lane = proposals(1), "default"
+	b.answer = func(in contract.AdmissionRequest) *contract.AdmissionAnswer {
+		if in.ReleaseAll {
+			b.SignalWorkflow(contract.SignalPause, contract.PauseInput{Note: "disk 7", By: "bob"})
+			b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough", By: "eve"})
+			b.SignalWorkflow(contract.SignalSetCalendar, contract.SetCalendarInput{By: "ann"})
+			b.CancelWorkflow()
+		}
+		return grantAll(in)
+	}
+	result := b.run(jobtype.Policy{})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+	run := "default-test-workflow-id"
+	assert.ElementsMatch(t, []string{
+		"run.pause ALREADY_ENDED " + run, "run.cancel ALREADY_ENDED " + run, "run.cancel ALREADY_ENDED " + run, "calendar.set ALREADY_ENDED " + run,
+	}, b.audit.Lines())
+	for _, e := range b.audit.Entries() {
+		assert.Equal(t, contract.AuditOperator, e.Kind)
+		if e.Action == "run.pause" {
+			assert.Equal(t, []string{"bob", "disk 7"}, []string{e.Actor, e.Detail})
+		}
+	}
+}
+
 // TestGroupAddsUpWhatItDelays: the end has one entry per code.
 func TestGroupAddsUpWhatItDelays(t *testing.T) {
 	t.Parallel()

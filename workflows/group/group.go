@@ -80,6 +80,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 	loop := run.Loop{Runner: runner, Workflow: contract.JobGroupWorkflow, Noun: "run", CancelAction: "job.cancel", Resources: in.Spec.Resources, DryRun: in.DryRun}
 	r := &groupRun{order: order{ctx: runner.Context(), in: in}, loop: loop}
 	r.loop.Keys = func() run.Keys { return heldKeys(in.Spec.Name, r.core) }
+	r.loop.Late = r.collectLateCalendars
 	if common := commonOf(in.Spec); common.Bytes() >= contract.MinCommonBytes {
 		r.commonID = common.ID()
 	}
@@ -221,6 +222,9 @@ func (r *groupRun) finish() (contract.JobGroupResult, error) {
 		return result, err
 	}
 	r.storeRest()
+	if err := r.loop.SettleLate(); err != nil {
+		return result, err
+	}
 	result.Items = r.core.ItemRecord()
 	r.loop.SetOutcome(result.Outcome)
 	r.Describe()

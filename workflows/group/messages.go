@@ -79,6 +79,20 @@ func (r *groupRun) collectCalendars() {
 	}
 }
 
+func (r *groupRun) collectLateCalendars() {
+	for {
+		var in contract.SetCalendarInput
+		if !r.messages.calendar.ReceiveAsync(&in) {
+			return
+		}
+		entry := contract.AuditEntry{Action: "calendar.set", Actor: in.By, Code: string(contract.CodeAlreadyEnded)}
+		if in.IgnoreWindow {
+			entry.Action = "run.ignore_window"
+		}
+		r.loop.Audit.Signaled(contract.SignalSetCalendar, entry)
+	}
+}
+
 func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
 	code := r.core.Wait(r.loop.Now()).Code
 	if r.ignoresWindow() || code != contract.CodeWindowClosed && code != contract.CodeAfter {

@@ -103,6 +103,8 @@ type Loop struct {
 	DryRun bool
 	// Keys returns the keys of the claims, for an admission that has lost them; nil without claims.
 	Keys func() Keys
+	// Late records unread messages that only this kind has, when the run has ended; nil without such messages.
+	Late func()
 
 	kind    Kind
 	core    Core

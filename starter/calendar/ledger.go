@@ -3,7 +3,6 @@ package calendar
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +40,8 @@ type Ledger struct {
 	More int `json:"more,omitempty" doc:"Earlier ticks that the limit left out; counts has them"`
 }
 
-// LedgerOf returns each tick of the named job types since from. It lists the runs once and reads each Schedule once.
+// LedgerOf returns each tick of the named job types since from. It lists the runs once, and then reads each
+// Schedule once: a run that begins in between is in its Schedule.
 func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, names ...string) (Ledger, error) {
 	found := Ledger{AsOf: now, From: from, Ticks: []ticks.Tick{}, Counts: map[contract.TickState]int{}}
 	known, err := named(ctx, jobtypes.Of(client), names)
@@ -73,13 +73,11 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	group.SetLimit(parallel)
 	for i := range known {
 		group.Go(func() error {
-			if known[i].CreatedAt.IsZero() { // A list lacks it, and the buffered runs.
-				one, err := jobtypes.Of(client).Get(groupCtx, known[i].Name)
-				if err != nil {
-					return err
-				}
-				known[i] = one
+			one, err := jobtypes.Of(client).Get(groupCtx, known[i].Name)
+			if err != nil {
+				return err
 			}
+			known[i] = one
 			applied := scheduledSince(known[i], audit.Entries)
 			due, err := jobtypes.Of(client).Due(groupCtx, known[i].Name, instant.Later(from, applied), now)
 			if err != nil {
@@ -94,7 +92,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return found, fmt.Errorf("ledger: %w", err)
+		return found, err
 	}
 	found.Ticks = append(found.Ticks, slices.Concat(parts...)...)
 	found.describe()
@@ -136,13 +134,9 @@ func named(ctx context.Context, j jobtypes.Client, names []string) ([]jobtypes.J
 	if len(names) == 0 {
 		return j.List(ctx)
 	}
-	var known []jobtypes.JobType
-	for _, name := range names {
-		one, err := j.Get(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		known = append(known, one)
+	known := make([]jobtypes.JobType, len(names)) // Each is read after the runs.
+	for i, name := range names {
+		known[i].Name = name
 	}
 	return known, nil
 }

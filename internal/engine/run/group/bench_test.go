@@ -1,6 +1,7 @@
 package group
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -107,16 +108,50 @@ func BenchmarkPagedSnapshot(b *testing.B) {
 	s.drain(1000)
 	data, err := s.g.Snapshot()
 	require.NoError(b, err)
-	measure := func(name string, do func() error) {
-		b.Run(name, func(b *testing.B) {
-			var used time.Duration
-			for b.Loop() {
-				used += cpuTime(b, func() { require.NoError(b, do()) })
+	measured(b, "write", len(data), func() error { _, err := s.g.Snapshot(); return err })
+	measured(b, "read", len(data), func() error { _, err := Restore(data, s.now); return err })
+}
+
+func measured(b *testing.B, name string, bytes int, do func() error) {
+	b.Helper()
+	b.Run(name, func(b *testing.B) {
+		var used time.Duration
+		for b.Loop() {
+			used += cpuTime(b, func() { require.NoError(b, do()) })
+		}
+		b.ReportMetric(used.Seconds()/float64(b.N), "CPU-s")
+		b.ReportMetric(float64(bytes), "bytes")
+	})
+}
+
+// BenchmarkDAGSnapshot writes and reads the state of a group whose proposals have 32 MB of texts that hardly compress.
+func BenchmarkDAGSnapshot(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		n, size int
+		made    func(*jobtype.Proposal, string)
+	}{
+		{"170 DAGs of 190 KB", 170, 190_000, func(p *jobtype.Proposal, text string) { p.DAG = text }},
+		{"8,000 details of 3.7 KB", 8000, 3700, func(p *jobtype.Proposal, text string) { p.Detail = text }},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a measurement
+		found := make([]jobtype.Proposal, c.n)
+		for i := range found {
+			noise := make([]byte, c.size*3/4)
+			for k := range noise {
+				noise[k] = byte(rng.Uint32())
 			}
-			b.ReportMetric(used.Seconds()/float64(b.N), "CPU-s")
-			b.ReportMetric(float64(len(data)), "bytes")
+			found[i].DedupeKey = fmt.Sprint(i)
+			c.made(&found[i], base64.StdEncoding.EncodeToString(noise))
+		}
+		s := open(b, Config{Policy: jobtype.Policy{MaxJobsPerDetection: c.n, GlobalExecutionConcurrency: 1}}, node("a", 1))
+		s.begin()
+		s.detected(found...)
+		data, err := s.g.Snapshot()
+		require.NoError(b, err)
+		b.Run(c.name, func(b *testing.B) {
+			measured(b, "write", len(data), func() error { _, err := s.g.Snapshot(); return err })
+			measured(b, "read", len(data), func() error { _, err := Restore(data, s.now); return err })
 		})
 	}
-	measure("write", func() error { _, err := s.g.Snapshot(); return err })
-	measure("read", func() error { _, err := Restore(data, s.now); return err })
 }

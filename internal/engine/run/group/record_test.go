@@ -1,9 +1,11 @@
 package group
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/jobtype"
@@ -137,4 +140,24 @@ func TestADamagedStateIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, record.ErrDamaged)
 	_, err = Restore(pack.Bytes(append(raw, 1)), s.now)
 	require.ErrorIs(t, err, record.ErrDamaged)
+}
+
+// TestLongTextsFollowTheDocument: the DAG of an open job is in the state once, and not as JSON.
+func TestLongTextsFollowTheDocument(t *testing.T) {
+	t.Parallel()
+	graph := "version: 1\nname: heavy\ntasks: [{id: a, noop: true}]\n# " + strings.Repeat(`"<>&`, 1000) + "\n"
+	policy := jobtype.Policy{MaxJobsPerDetection: 10, GlobalExecutionConcurrency: 1, PerWorkerExecutionConcurrency: 1}
+	s := play(t, policy, nodes(node("a", 4)), jobtype.Proposal{DedupeKey: "small"}, jobtype.Proposal{DedupeKey: "large", DAG: graph})
+	state, err := s.g.Snapshot()
+	require.NoError(t, err)
+	raw, err := pack.Open(state, maxSnapshotBytes)
+	require.NoError(t, err)
+	document, rest, _ := bytes.Cut(raw, []byte("\n"))
+	assert.NotContains(t, string(document), "heavy")
+	assert.Contains(t, string(rest), graph)
+	_, err = Restore(pack.Bytes(raw[:len(raw)-100]), s.now)
+	require.ErrorIs(t, err, openjobs.ErrTexts)
+	s.roll()
+	assert.Equal(t, graph, s.g.jobs.Open.Get(2).Proposal.DAG)
+	assert.Equal(t, 1, s.g.jobs.Open.DAGs)
 }

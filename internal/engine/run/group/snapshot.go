@@ -46,8 +46,10 @@ type snapshot struct {
 	Lane    breaks.Break `json:"lane,omitzero"`
 	Begun   bool         `json:"begun,omitempty"`
 	Detect  detection    `json:"detect"`
-	Open    []*job       `json:"open,omitempty"`
-	Last    int          `json:"last,omitempty"`
+	// Open has the jobs without their long texts. These follow the document: so many bytes.
+	Open  []*job `json:"open,omitempty"`
+	Texts int    `json:"texts,omitempty"`
+	Last  int    `json:"last,omitempty"`
 	// Backlog has the jobs of pages that are not open, or to which nothing has happened.
 	Backlog *backlog.Saved `json:"backlog,omitempty"`
 	Chunks  chunks.Claimer `json:"chunks,omitzero"`
@@ -62,7 +64,7 @@ type snapshot struct {
 	Phases   []contract.GroupPhase `json:"phases,omitempty"`
 }
 
-// Snapshot encodes the whole state, compressed: a JSON document, and behind it the jobs
+// Snapshot encodes the whole state, compressed: a JSON document, and behind it the long texts of open jobs, and the jobs
 // that have ended and are not in pages.
 func (g *Group) Snapshot() ([]byte, error) {
 	s := snapshot{
@@ -73,18 +75,20 @@ func (g *Group) Snapshot() ([]byte, error) {
 		Last:   g.jobs.Last, Bytes: g.jobs.Bytes, Failures: g.jobs.Failures, Pages: g.jobs.Record.Pages(),
 		Tally: g.tally, Endings: g.endings, Carried: g.carried, Phases: g.phases,
 	}
-	var claimed []*job
 	travels := map[int]bool{}
 	for _, it := range s.Engine.Items {
 		travels[it.ID] = true
 	}
-	s.Open, claimed, s.Backlog = g.jobs.Save(travels)
-	s.Chunks, s.Claimed = g.chunks.Claimer, chunks.Pack(claimed)
+	open, claimed, rest := g.jobs.Save(travels)
+	s.Backlog, s.Chunks, s.Claimed = rest, g.chunks.Claimer, chunks.Pack(claimed)
+	s.Open, s.Texts = openjobs.Shorten(open)
 	document, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("encode the state of the group: %w", err)
 	}
-	return pack.Bytes(append(append(document, '\n'), g.jobs.Record.Pack()...)), nil
+	ended := g.jobs.Record.Pack()
+	raw := append(append(make([]byte, 0, len(document)+1+s.Texts+len(ended)), document...), '\n')
+	return pack.Bytes(append(openjobs.AppendTexts(raw, open), ended...)), nil
 }
 
 // Restore is the inverse of [Group.Snapshot].
@@ -101,7 +105,13 @@ func Restore(data []byte, now time.Time) (*Group, error) {
 	if s.Version != snapshotVersion {
 		return nil, fmt.Errorf("the state of the group has version %d, this program reads %d: let the group end with the program that started it", s.Version, snapshotVersion)
 	}
-	return s.restore(packed, now)
+	if s.Texts < 0 || s.Texts > len(packed) {
+		return nil, openjobs.ErrTexts
+	}
+	if err := openjobs.TakeTexts(s.Open, packed[:s.Texts]); err != nil {
+		return nil, err
+	}
+	return s.restore(packed[s.Texts:], now)
 }
 
 func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {

@@ -73,38 +73,44 @@ func TestOutcomesSurviveAnAbsentServer(t *testing.T) {
 // are taken: an adoption needs none.
 func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
 	t.Parallel()
+	const heartbeat = 2 * time.Second
 	h := newHouse(t, testsuite.WithFile(testsuite.TempFile(t)))
 	release := make(chan struct{})
 	work := &handler{execute: until(release)}
 	node := h.started(t, work, func(o *workers.NodeOptions) { o.MaxExecute = 8 })
 	run := h.run(t, groupInput{
-		Queue: contract.WorkerQueue("node-a", node.Instance()), Heartbeat: 2 * time.Second,
+		Queue: contract.WorkerQueue("node-a", node.Instance()), Heartbeat: heartbeat,
 		Jobs: someJobs(8, func(in *contract.ExecuteInput) { in.OrphanGrace = contract.DefaultOrphanGrace }),
 	})
 	running := func() bool { n, _, _ := work.now(); return n == 8 }
 	testsuite.WaitFor(t, time.Minute, "8 jobs run", running)
 	killed := time.Now()
 	h.server.Kill()
-	pause(t, 6*time.Second)
+	pause(t, 3*heartbeat)
 	h.server.Restart(t)
 	back := time.Now()
-	adopted := func() int {
+	// adopted counts the attempts that began after the absence and have sent heartbeats for a time.
+	adopted := func(alive time.Duration) int {
 		pending, err := h.client.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
 		if err != nil {
 			return 0
 		}
 		n := 0
 		for _, activity := range pending.GetPendingActivities() {
-			if activity.GetLastStartedTime() != nil && activity.GetLastHeartbeatTime() != nil && activity.GetLastStartedTime().AsTime().After(killed) {
+			if activity.GetLastStartedTime() == nil || activity.GetLastHeartbeatTime() == nil {
+				continue
+			}
+			began, beat := activity.GetLastStartedTime().AsTime(), activity.GetLastHeartbeatTime().AsTime()
+			if began.After(killed) && !beat.Before(began.Add(alive)) {
 				n++
 			}
 		}
 		return n
 	}
-	testsuite.WaitFor(t, 2*time.Minute, "8 adopted jobs beat", func() bool { return adopted() == 8 })
+	testsuite.WaitFor(t, 2*time.Minute, "8 adopted jobs beat", func() bool { return adopted(0) == 8 })
 	t.Logf("adopted %s after the server was back", time.Since(back).Round(time.Millisecond))
 	require.True(t, running(), "the handlers have continued")
-	pause(t, 4*time.Second) // twice the heartbeat timeout
+	testsuite.WaitFor(t, time.Minute, "they beat for twice the heartbeat timeout", func() bool { return adopted(2*heartbeat) == 8 })
 	close(release)
 	for id, end := range ends(t, run) {
 		assert.Equal(t, "did "+id, end.State.Result.Summary, "%+v", end)

@@ -124,6 +124,11 @@ func (r *remote) register(more object) answer {
 	return a
 }
 
+func (r *remote) joined(ctx context.Context) bool {
+	a, err := r.registers(ctx, nil)
+	return err == nil && a.status == http.StatusOK
+}
+
 func (r *remote) registers(ctx context.Context, more object) (answer, error) {
 	body := object{"id": r.id, "host": "far-away", "max_execute": 1, "capabilities": []object{{"handler": "tidy", "detect": true, "execute": true}}}
 	maps.Copy(body, more)
@@ -135,32 +140,29 @@ func (r *remote) registers(ctx context.Context, more object) (answer, error) {
 }
 
 // crowd registers n workers, several at once: the registry takes those that arrive together in one step. registered is called
-// with each of them, also at once.
+// with each of them, also at once. The patience begins again with each worker.
 func crowd(t *testing.T, address string, n int, registered func(*remote)) {
 	t.Helper()
-	ctx, cancel := testsuite.Within(t, 2*time.Minute)
-	defer cancel()
-	queue := make(chan string)
-	var all sync.WaitGroup
+	var next, known atomic.Int64
 	for range 16 {
-		all.Go(func() {
-			for id := range queue {
-				r := &remote{t: t, base: "http://" + address + "/api/v1", id: id}
-				for ctx.Err() == nil {
-					if a, err := r.registers(ctx, nil); err == nil && a.status == http.StatusOK {
-						registered(r)
-						break
+		go func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				r := &remote{t: t, base: "http://" + address + "/api/v1", id: fmt.Sprintf("far-%04d", i-1)}
+				for !r.joined(t.Context()) {
+					select {
+					case <-time.After(100 * time.Millisecond):
+					case <-t.Context().Done():
+						return
 					}
 				}
+				registered(r)
+				known.Add(1)
 			}
-		})
+		}()
 	}
-	for i := range n {
-		queue <- fmt.Sprintf("far-%04d", i)
+	for have := int64(0); have < int64(n); have = known.Load() {
+		testsuite.WaitFor(t, time.Minute, fmt.Sprintf("worker %d of %d registers", have+1, n), func() bool { return known.Load() > have })
 	}
-	close(queue)
-	all.Wait()
-	require.NoError(t, context.Cause(ctx), "%d workers register", n)
 }
 
 // join registers and pings until the test ends.

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 
@@ -24,30 +23,40 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// calls counts the requests of a connection to the server, by method.
+// calls are the requests of a connection to the server, oldest first.
 type calls struct {
-	mu sync.Mutex
-	of map[string]int
+	mu   sync.Mutex
+	made []call
+}
+
+type call struct {
+	at     time.Time
+	method string
 }
 
 func (c *calls) intercept(hub *feed.Hub) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 		c.mu.Lock()
-		c.of[path.Base(method)]++
+		c.made = append(c.made, call{time.Now(), path.Base(method)})
 		c.mu.Unlock()
 		return hub.Intercept(ctx, method, req, reply, cc, invoke, options...)
 	}
 }
 
-func (c *calls) reset() (of map[string]int, all, visibility int) {
+// since counts the newest requests, by method.
+func (c *calls) since(at time.Time) (of map[string]int, all, visibility int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of, c.of = c.of, map[string]int{}
-	for method, n := range of {
-		all += n
-		switch method {
+	of = map[string]int{}
+	for _, one := range c.made {
+		if one.at.Before(at) {
+			continue
+		}
+		of[one.method]++
+		all++
+		switch one.method {
 		case "ListSchedules", "ListWorkflowExecutions", "CountWorkflowExecutions":
-			visibility += n
+			visibility++
 		}
 	}
 	return of, all, visibility
@@ -61,22 +70,22 @@ func (everybody) Authenticate(*http.Request) (api.Caller, error) {
 	return api.Caller{Name: "ann", Auth: api.AuthNone, Rights: p.Grant(access.Admin, nil, nil)}, nil
 }
 
-// TestIdleViewersCostLittle: ten viewers of every topic, a thousand workers and a hundred job types. Their
-// server runs no control plane, so it learns of changes only by requests. Changes by other processes still
-// reach its viewers.
+// TestIdleViewersCostLittle: ten viewers of every topic, 250 workers and a hundred job types. A request for each worker
+// once in a span would be twice the limit. Their server runs no control plane, so it learns of changes only by requests.
+// Changes by other processes still reach its viewers.
 func TestIdleViewersCostLittle(t *testing.T) {
 	t.Parallel()
 	s := &site{sites.Bare(t, "version: 1\njob_types: {}\n")}
 	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
-	hub, count := feed.New(), &calls{of: map[string]int{}}
+	hub, count := feed.New(), &calls{}
 	s.Dial(starter.Options{Intercept: count.intercept(hub)})
 	var types strings.Builder
 	for i := range 100 {
 		types.WriteString(jobType(fmt.Sprintf("type-%03d", i), "tidy", ""))
 	}
 	s.apply(types.String())
-	crowd(t, address, 1000, func(r *remote) { go r.pinging(t.Context(), 20*time.Second) })
+	crowd(t, address, 250, func(r *remote) { go r.pinging(t.Context(), 20*time.Second) })
 	served := httptest.NewServer(api.New(api.Options{Client: s.Client, Auth: everybody{}, Live: hub}).Handler())
 	t.Cleanup(served.CloseClientConnections)
 	topics := []string{"job-types", "runs", "workers", "lanes", "pools", "objects", "held", "handlers", "audit", "server", "doctor"}
@@ -85,28 +94,21 @@ func TestIdleViewersCostLittle(t *testing.T) {
 		viewers = append(viewers, watch(t, strings.TrimPrefix(served.URL, "http://"), "", topics...))
 	}
 	testsuite.WaitFor(t, 2*time.Minute, "everything is shown", func() bool {
-		return viewers[9].shows("workers", "far-0999") && viewers[9].shows("job-types", "type-099")
+		return viewers[9].shows("workers", "far-0249") && viewers[9].shows("job-types", "type-099")
 	})
-	<-time.After(20 * time.Second) // The effects of the registrations and of the apply end.
-	count.reset()
-	const span = 30 * time.Second
-	<-time.After(span)
-	of, all, visibility := count.reset()
-	t.Logf("idle: %.2f calls/s, %.2f of visibility: %v", float64(all)/span.Seconds(), float64(visibility)/span.Seconds(), of)
 	// Separate requests for each topic were ten a second, one of them to visibility. The targets are 2 and 0.3;
 	// docs/api.md has the measured figures.
-	assert.Less(t, float64(all)/span.Seconds(), 4.0)
-	assert.Less(t, float64(visibility)/span.Seconds(), 0.6)
+	const span, most, mostVisibility = 30 * time.Second, 30 * 4.0, 30 * 0.6
+	began, last := time.Now(), ""
+	t.Cleanup(func() { t.Logf("requests of the last %s: %s", span, last) })
+	testsuite.WaitFor(t, 90*time.Second, "the effects of the registrations and of the apply have ended, and few requests are left", func() bool {
+		of, all, visibility := count.since(time.Now().Add(-span))
+		last = fmt.Sprint(all, ", to visibility ", visibility, ": ", of)
+		return time.Since(began) > span && all < most && visibility < mostVisibility
+	})
 
-	var took []time.Duration
-	for i := range 4 {
-		note := fmt.Sprintf("note %d", i)
-		require.NoError(t, jobtypes.Of(s.Client).Pause(t.Context(), "type-042", note))
-		began := time.Now()
-		testsuite.WaitFor(t, 20*time.Second, "the pause is shown", func() bool { return viewers[3].shows("job-types", note) })
-		took = append(took, time.Since(began).Round(time.Millisecond))
-		require.NoError(t, jobtypes.Of(s.Client).Resume(t.Context(), "type-042"))
-		testsuite.WaitFor(t, 20*time.Second, "its end is shown", func() bool { return !viewers[3].shows("job-types", note) })
-	}
-	t.Logf("changes of another's were shown after %s", took)
+	require.NoError(t, jobtypes.Of(s.Client).Pause(t.Context(), "type-042", "a note"))
+	testsuite.WaitFor(t, 20*time.Second, "the pause is shown", func() bool { return viewers[3].shows("job-types", "a note") })
+	require.NoError(t, jobtypes.Of(s.Client).Resume(t.Context(), "type-042"))
+	testsuite.WaitFor(t, 20*time.Second, "its end is shown", func() bool { return !viewers[3].shows("job-types", "a note") })
 }

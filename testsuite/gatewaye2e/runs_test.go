@@ -58,8 +58,7 @@ func (d documented) ask(method, path string, body any, status int, values ...str
 	if query != "" {
 		filled += "?" + query
 	}
-	a, err := d.send(d.t.Context(), method, filled, body)
-	require.NoError(d.t, err)
+	a := d.answered(method, filled, body)
 	require.Equal(d.t, status, a.status, "%s %s: %v", method, filled, a.body)
 	code, kind := strconv.Itoa(status), "json"
 	if status >= 400 {
@@ -79,6 +78,20 @@ func (d documented) ask(method, path string, body any, status int, values ...str
 	schema, err := d.schemas.Compile("api.json#" + (&url.URL{Path: pointer}).EscapedPath())
 	require.NoError(d.t, err)
 	require.NoError(d.t, schema.Validate(a.body), "%s %s: %v", method, filled, a.body)
+	return a
+}
+
+// answered sends a request. It repeats a read that the API could not answer in time, as a client does: the machine may be
+// busy.
+func (d documented) answered(method, path string, body any) (a answer) {
+	d.t.Helper()
+	testsuite.WaitFor(d.t, time.Minute, "an answer to "+method+" "+path, func() bool {
+		var err error
+		a, err = d.send(d.t.Context(), method, path, body)
+		require.NoError(d.t, err)
+		late := a.status == http.StatusGatewayTimeout && a.body["retryable"] == true
+		return method != http.MethodGet || !late
+	})
 	return a
 }
 

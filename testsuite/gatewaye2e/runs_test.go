@@ -89,7 +89,7 @@ func (d documented) answered(method, path string, body any) (a answer) {
 		var err error
 		a, err = d.send(d.t.Context(), method, path, body)
 		require.NoError(d.t, err)
-		late := a.status == http.StatusGatewayTimeout && a.body["retryable"] == true
+		late := a.status == http.StatusGatewayTimeout
 		return method != http.MethodGet || !late
 	})
 	return a

@@ -172,7 +172,7 @@ func TestDetectFailures(t *testing.T) {
 		"exited with status 1 and said nothing":                        shell(`exit 1`),
 		"killed by a signal (killed)":                                  shell(`kill -9 $$`),
 		`command "no-such-program-anywhere" cannot be started`:         {"command": []string{"no-such-program-anywhere"}},
-		"detect: the command handler needs a `detect: {command: [...]": nil,
+		"detect: the command handler needs the block `detect: {command: [...]": nil,
 		`map has no entry for key "dri"`:                               shell(`true`, "{{.Params.dri}}"),
 		"working directory: stat /no/such/dir":                         {"command": []string{"true"}, "dir": "/no/such/dir"},
 		"detect.command[0]: the template rendered to nothing":          {"command": []string{"{{.Params.empty}}"}},

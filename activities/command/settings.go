@@ -92,7 +92,7 @@ func (s settings) faults(block string, fields []string) []error {
 // decodeBlock refuses unknown keys: a misspelt one would be silently without effect.
 func decodeBlock(block string, data json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(data)) == 0 || string(data) == "null" {
-		return fmt.Errorf("%s: the command handler needs a `%s: {command: [...]}` or `%s: {shell: ...}` block", block, block, block)
+		return fmt.Errorf("%s: the command handler needs the block `%[1]s: {command: [...]}` or `%[1]s: {shell: ...}`", block)
 	}
 	if err := launch.Strict(data, into); err != nil {
 		return fmt.Errorf("%s: %w", block, err)

@@ -146,7 +146,7 @@ func checkVersion(ctx context.Context, c *starter.Client) Check {
 	check.Verdict, check.Found = VerdictOK, info.GetServerVersion()
 	if olderThan(info.GetServerVersion(), minServer) {
 		check.Verdict = VerdictWarn
-		check.Fix = "Roundsman is developed against server 1.32; upgrade to " + minServer + " or newer"
+		check.help(hinted("Roundsman is developed against server 1.32; upgrade to " + minServer + " or newer"))
 	}
 	return check
 }
@@ -164,7 +164,7 @@ func olderThan(version, oldest string) bool {
 }
 
 func namespaceFailure(namespace string, err error) Check {
-	check := Check{Name: "namespace", Verdict: VerdictFail, Found: err.Error()}
+	check := Check{Name: "namespace", Verdict: VerdictFail, Found: "could not be read: " + err.Error()}
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
 		check.Found = fmt.Sprintf("%q does not exist", namespace)
 		check.help(hinted("", do(action.CreateNamespace, "namespace", namespace, "retention", goodRetention)))
@@ -190,10 +190,9 @@ func checkHeartbeats(namespace *workflowservice.DescribeNamespaceResponse) Check
 	if namespace.GetNamespaceInfo().GetCapabilities().GetWorkerHeartbeats() {
 		return Check{Name: "worker heartbeats", Verdict: VerdictOK, Found: "supported"}
 	}
-	return Check{
-		Name: "worker heartbeats", Verdict: VerdictFail, Found: "the server does not take worker heartbeats",
-		Fix: "Roundsman judges by them which workers live; use server " + minServer + " or newer and set frontend.WorkerHeartbeatsEnabled: true in its dynamic configuration",
-	}
+	check := Check{Name: "worker heartbeats", Verdict: VerdictFail, Found: "the server does not take worker heartbeats"}
+	check.help(hinted("Roundsman judges by them which workers live; use server " + minServer + " or newer and set frontend.WorkerHeartbeatsEnabled: true in its dynamic configuration"))
+	return check
 }
 
 func checkSearchAttributes(ctx context.Context, c *starter.Client) Check {
@@ -225,10 +224,9 @@ func checkSchedules(ctx context.Context, c *starter.Client) Check {
 	case err != nil:
 		return Check{Name: "schedules", Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
 	case !info.GetCapabilities().GetSupportsSchedules():
-		return Check{
-			Name: "schedules", Verdict: VerdictFail, Found: "the server does not support Schedules",
-			Fix: "every job type is a Schedule; use server " + minServer + " or newer",
-		}
+		check := Check{Name: "schedules", Verdict: VerdictFail, Found: "the server does not support Schedules"}
+		check.help(hinted("every job type is a Schedule; use server " + minServer + " or newer"))
+		return check
 	}
 	return Check{Name: "schedules", Verdict: VerdictOK, Found: "supported"}
 }
@@ -238,7 +236,7 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 	plane := Check{Name: "control plane", Verdict: VerdictOK, Found: "answers"}
 	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})
 	if err != nil {
-		plane.Verdict, plane.Found = VerdictFail, err.Error()
+		plane.Verdict, plane.Found = VerdictFail, "does not answer: "+err.Error()
 		plane.help(hinted("", do(action.StartServer)))
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
 			plane.Code, plane.Found = contract.CodeControlPlaneDown, down.What()
@@ -322,8 +320,7 @@ func checkClocks(workers []contract.WorkerDetail) Check {
 	if len(skewed) == 0 {
 		return Check{Name: "clocks", Verdict: VerdictOK, Found: "no worker's clock is off by more than " + explain.Span(maxSkew)}
 	}
-	return Check{
-		Name: "clocks", Verdict: VerdictWarn, Found: "these are off: " + strings.Join(skewed, ", "),
-		Fix: "synchronise the clocks (NTP): decisions are safe, but times from these workers mislead",
-	}
+	check := Check{Name: "clocks", Verdict: VerdictWarn, Found: "these are off: " + strings.Join(skewed, ", ")}
+	check.help(hinted("synchronise the clocks (NTP): decisions are safe, but times from these workers mislead"))
+	return check
 }

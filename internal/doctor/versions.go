@@ -28,8 +28,8 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling
 	plane.Found += ": " + strings.Join(running, ", ")
 	if versions > 1 {
 		plane.Verdict = VerdictWarn
-		plane.Fix = "several versions run side by side, as during an upgrade (a process that has ended is listed for a minute more): a workflow may " +
-			"need one of them; leave one version running"
+		plane.help(hinted("several versions run side by side, as during an upgrade (a process that has ended is listed for a minute more): a workflow may " +
+			"need one of them; leave one version running"))
 	}
 	for _, poller := range queue.GetPollers() {
 		if now.Sub(poller.GetLastAccessTime().AsTime()) <= contract.PollPatience {

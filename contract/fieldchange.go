@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -34,6 +35,19 @@ func (f FieldChange) String() string {
 func (f FieldChange) Sides() (before, after string) {
 	f = f.WithoutSecrets()
 	return f.Path + ": " + shown(f.Before), f.Path + ": " + shown(f.After)
+}
+
+// SettingOf is the inverse of [FieldChange.Sides] for one change. ok is false for several, and for other texts.
+func SettingOf(before, after string) (path, was, is string, ok bool) {
+	path, was, ok = strings.Cut(before, ": ")
+	other, is, both := strings.Cut(after, ": ")
+	for _, more := range []string{": ", "; "} {
+		both = both && !strings.Contains(was+"\n"+is, more)
+	}
+	if !ok || !both || path != other || strings.Contains(path, " ") {
+		return "", "", "", false
+	}
+	return path, was, is, true
 }
 
 // WithoutSecrets hides both values of a secret setting. An absent value stays absent.

@@ -21,6 +21,8 @@ type Changed struct {
 	// Before and After are the changed settings, as in the audit log.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
+	// Change is both in one line, with the name of a single setting once.
+	Change string `json:"change,omitempty"`
 }
 
 // String returns the action, and the settings before and after.
@@ -42,7 +44,10 @@ func (c Client) Changed(ctx context.Context, name string) (*Changed, error) {
 	found, err := c.client.Audit().Read(ctx, contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Object: contract.ScheduleID(name), Limit: changedLooks})
 	for _, entry := range slices.Backward(found.Entries) {
 		if entry.Action == "jobtype.set" || strings.HasPrefix(entry.Action, "apply.") {
-			return &Changed{By: entry.Actor, Action: entry.Action, Did: explain.Did(entry), At: entry.At, Before: entry.Before, After: entry.After}, err
+			return &Changed{
+				By: entry.Actor, Action: entry.Action, Did: explain.Did(entry), At: entry.At,
+				Before: entry.Before, After: entry.After, Change: explain.TextChange(entry.Before, entry.After),
+			}, err
 		}
 	}
 	return nil, err

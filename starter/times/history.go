@@ -106,6 +106,10 @@ type SettingsChange struct {
 	Action string    `json:"action"`
 	Before string    `json:"before,omitempty"`
 	After  string    `json:"after,omitempty"`
+	// Brief names the changed setting, with both values if they are short; several are "settings".
+	Brief string `json:"brief"`
+	// Change is Before and After in one line, with the name of a single setting once.
+	Change string `json:"change,omitempty"`
 }
 
 // RunHistory has the last runs of a job type, the changes of its settings and its limits.
@@ -124,7 +128,8 @@ type RunHistory struct {
 func (h RunHistory) WithoutValues() RunHistory {
 	h.Changes = slices.Clone(h.Changes)
 	for i := range h.Changes {
-		h.Changes[i].Before, h.Changes[i].After = "", ""
+		change := &h.Changes[i]
+		change.Before, change.After, change.Brief, change.Change = "", "", explain.TextBriefly("", ""), ""
 	}
 	return h
 }
@@ -195,7 +200,10 @@ func changesOf(ctx context.Context, client *starter.Client, name string, since t
 	}
 	for _, entry := range page.Entries {
 		if changesSettings(entry.Action) {
-			changes = append(changes, SettingsChange{Seq: entry.Seq, At: entry.At, By: entry.Actor, Action: entry.Action, Before: entry.Before, After: entry.After})
+			changes = append(changes, SettingsChange{
+				Seq: entry.Seq, At: entry.At, By: entry.Actor, Action: entry.Action, Before: entry.Before, After: entry.After,
+				Brief: explain.TextBriefly(entry.Before, entry.After), Change: explain.TextChange(entry.Before, entry.After),
+			})
 		}
 	}
 	return changes, nil

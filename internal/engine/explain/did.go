@@ -88,3 +88,31 @@ func past(verb string) string {
 	}
 	return verb + "ed"
 }
+
+// TextChange is the change of an audit entry in one line, with the name of a single setting once.
+func TextChange(before, after string) string {
+	_, _, is, one := contract.SettingOf(before, after)
+	switch {
+	case one:
+		return before + " → " + is
+	case before == "" || after == "":
+		return before + after
+	}
+	return before + " → " + after
+}
+
+// maxBrief bounds the values of a setting in a mark of a chart.
+const maxBrief = 16
+
+// TextBriefly names a change in a chart: one setting, with both values if they are short.
+func TextBriefly(before, after string) string {
+	path, was, is, one := contract.SettingOf(before, after)
+	name := strings.TrimPrefix(path, "policy.")
+	switch {
+	case !one:
+		return "settings"
+	case len(was)+len(is) < maxBrief:
+		return name + " " + was + " → " + is
+	}
+	return name
+}

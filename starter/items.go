@@ -38,6 +38,8 @@ type Item struct {
 	Waiting string               `json:"waiting,omitempty"`
 	Wait    *contract.WaitReason `json:"wait,omitempty"`
 	Until   time.Time            `json:"until,omitzero"`
+	// Runs are the runs and items that Waiting names, in its order.
+	Runs []explain.Holder `json:"runs,omitempty"`
 	// Worker that runs the item or ran it last.
 	Worker string `json:"worker,omitempty"`
 	// Number of the last attempt; 0 before the first.
@@ -102,6 +104,9 @@ func (i Item) standing(open bool) Item {
 		facts.Wait = i.Wait.Code
 	}
 	i.Standing = explain.ItemStandingOf(facts)
+	if i.Standing.State != explain.NeedsApproval { // Its wait is the prompt.
+		i.Runs = explain.RunsIn(i.Waiting)
+	}
 	return i
 }
 

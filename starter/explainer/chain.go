@@ -19,6 +19,8 @@ type Link struct {
 	Because contract.Code `json:"because,omitempty"`
 	// Detail is that reason, or the text for a holder that continues.
 	Detail string `json:"detail"`
+	// Runs are the runs and items that Detail names, in its order.
+	Runs []explain.Holder `json:"runs,omitempty"`
 	// Remedy and Actions end the wait of the whole chain. Only the root has them.
 	Remedy  string          `json:"remedy,omitempty"`
 	Actions []action.Action `json:"actions,omitempty"`
@@ -49,7 +51,7 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 		link.State, link.Detail = next.State, next.Nothing
 		if len(next.Reasons) > 0 {
 			why := next.Reasons[max(slices.IndexFunc(next.Reasons, held), 0)]
-			link.Because, link.Detail = why.Code, why.Detail
+			link.Because, link.Detail, link.Runs = why.Code, why.Detail, why.Runs
 			if why.Remedy != "" {
 				link.Remedy, link.Actions, link.Actor = why.Remedy, why.Actions, why.Actor
 			}

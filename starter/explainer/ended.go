@@ -24,7 +24,9 @@ type Ended struct {
 	At      time.Time `json:"at,omitzero"`
 	// Detail is the cause. Detail and Remedy are empty after a success.
 	Detail string `json:"detail,omitempty"`
-	Remedy string `json:"remedy,omitempty"`
+	// Runs are the runs and items that Detail names, in its order, if it is a sentence: that of a skipped run.
+	Runs   []explain.Holder `json:"runs,omitempty"`
+	Remedy string           `json:"remedy,omitempty"`
 	// Actions are the commands of Remedy.
 	Actions []action.Action `json:"actions,omitempty"`
 }
@@ -88,6 +90,7 @@ func endedRun(run starter.Snapshot) *Ended {
 	}
 	switch {
 	case run.Outcome == contract.OutcomeSkipped:
+		ended.Runs = explain.RunsIn(ended.Detail)
 		ended.help("", show)
 	case run.Outcome == contract.OutcomeCanceled && run.Kind == starter.KindGroup:
 		ended.help("", show, about(action.ListAudit, "object", run.WorkflowID))

@@ -20,7 +20,7 @@ export function Explain({ thing }: { thing: string }) {
             <>
               <Empty>
                 {explanation.nothing}
-                {explanation.ended?.detail && <>: {explanation.ended.outcome === 'skipped' ? <Said text={explanation.ended.detail} /> : explanation.ended.detail}</>}.
+                {explanation.ended?.detail && <>: {explanation.ended.outcome === 'skipped' ? <Said text={explanation.ended.detail} runs={explanation.ended.runs} /> : explanation.ended.detail}</>}.
               </Empty>
               <Remedies of={explanation.ended?.actions} />
             </>
@@ -30,7 +30,7 @@ export function Explain({ thing }: { thing: string }) {
           <>
             <ul class="reasons">
               {reasons.map((reason) => (
-                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || isShown(reason, explanation) ? '' : lookOf(reason.code)}>
+                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || isShown(reason, explanation) ? '' : lookOf(reason)}>
                   <ReasonLine reason={reason} thing={explanation} />
                 </li>
               ))}
@@ -62,7 +62,7 @@ function Chain({ of }: { of: Link[] }) {
           )}
           <p class="why">
             {link.because && <span class="code">{link.because} </span>}
-            <Said text={link.detail ?? ''} />
+            <Said text={link.detail ?? ''} runs={link.runs} />
           </p>
           <Remedies of={link.actions} actor={link.actor} />
         </li>
@@ -86,7 +86,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           {': '}
         </>
       )}
-      <span class="detail"><Said text={reason.detail} /></span> <span class="state code">{reason.code}</span>{' '}
+      <span class="detail"><Said text={reason.detail} runs={reason.runs} /></span> <span class="state code">{reason.code}</span>{' '}
       {reason.since && (
         <small>
           since <Time at={reason.since} />

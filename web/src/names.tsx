@@ -67,43 +67,45 @@ export function Named({ object, task, row = false }: { object: string; task?: bo
   return <RunName id={run} item={item} row={row} />;
 }
 
-// named matches runs and their items in a sentence of the API. A dot at the end of an id is one at the end of the
-// sentence, unless more punctuation follows.
-const named = /(?<![\w/])(?:group\/[\w.-]+?-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|group\/[\w.-]+-(?:adhoc|detect)-[\w.-]*[\w-]|dag\/[\w.-]+\/[\w.-]*[\w-])(?:\/[\w./-]*[\w-])?(?:\.(?=[:,;)"']))?/g;
+export interface Mention {
+  run: string;
+  item?: string | undefined;
+}
 
-// ofSentence cuts a text into words and runs.
-export function ofSentence(text: string): (string | { found: string; run: string; item: string | undefined })[] {
-  const parts: ReturnType<typeof ofSentence> = [];
+// withRuns cuts a text at the runs that the API names in it.
+export function withRuns(text: string, runs: Mention[] | undefined): (string | Mention)[] {
+  const parts: (string | Mention)[] = [];
   let at = 0;
-  for (const { 0: found, index } of text.matchAll(named)) {
-    const [, run, item] = ofRun.exec(found) ?? [];
-    if (!run) continue;
-    parts.push(text.slice(at, index), { found, run, item });
-    at = index + found.length;
+  for (const one of runs ?? []) {
+    const path = one.item ? `${one.run}/${one.item}` : one.run;
+    const found = text.indexOf(path, at);
+    if (found < 0) continue;
+    parts.push(text.slice(at, found), one);
+    at = found + path.length;
   }
   return [...parts, text.slice(at)];
 }
 
 // Said is a sentence of the API: its runs are links, its instants are in the chosen zone. The output of a program is shown
 // unchanged, without Said.
-export function Said({ text }: { text: string }) {
+export function Said({ text, runs }: { text: string; runs?: Mention[] | undefined }) {
   useZone();
   return (
     <>
-      {ofSentence(text).map((part, i) => (
+      {withRuns(text, runs).map((part, i) => (
         <Fragment key={i}>{typeof part === 'string' ? localized(part) : <RunName id={part.run} item={part.item} />}</Fragment>
       ))}
     </>
   );
 }
 
-// lookOf is the look of a detail that begins a line: a sentence, but the prompt of an approval keeps its author's letters.
-export const lookOf = (code: string | undefined) => (code === 'AWAITING_APPROVAL' ? '' : 'sentence');
+// lookOf is the look of a text that begins a line: a sentence, but the text of a person or a program keeps its letters.
+export const lookOf = ({ quoted }: { quoted?: boolean | undefined }) => (quoted ? '' : 'sentence');
 
 // Cited is a sentence in a cell: its code stands behind it.
-export function Cited({ text, code }: { text: string; code: string | undefined }) {
+export function Cited({ text, code, quoted }: { text: string; code: string | undefined; quoted?: boolean | undefined }) {
   useZone();
-  const said = localized(upper(text));
+  const said = localized(quoted ? text : upper(text));
   return said === '' ? null : (
     <span title={code ? `${said} ${code}` : said}>
       {said} {code && <span class="code">{code}</span>}

@@ -287,7 +287,7 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 		call.Logf("the last change of %s is not known: %v", in.Name, changedErr)
 	}
 	if changed != nil && !call.Rights.Allows(viewConfiguration, access.Scope{JobType: in.Name}) {
-		changed.Before, changed.After = "", ""
+		changed.Before, changed.After, changed.Change = "", "", ""
 	}
 	return ShownJobType{ListedJobType: ListedJobType{withoutSecrets(call, one[0]), one[0].Standing()}, Learned: learned, Changed: changed}, err
 }

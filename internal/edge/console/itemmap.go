@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -49,6 +50,10 @@ type Cause struct {
 	Last         time.Time `json:"last,omitzero"`
 	// Items are the first failed items with the message.
 	Items []CauseItem `json:"items"`
+	// Remedy, Hint and Actions help if a retry does not; empty otherwise.
+	Remedy  string          `json:"remedy,omitempty"`
+	Hint    string          `json:"hint,omitempty"`
+	Actions []action.Action `json:"actions,omitempty"`
 }
 
 // CauseItem is a failed item.
@@ -120,7 +125,10 @@ func failuresOf(ref starter.RunRef, items []starter.Item, total int) RunFailures
 	causes := map[string]int{}
 	for i, group := range groups[:min(len(groups), mostCauses)] {
 		causes[explain.FailureKey(group.Example)] = i
-		found.Causes = append(found.Causes, Cause{Failure: group, Workers: []string{}, Items: []CauseItem{}})
+		help := explain.RemedyOfFailure(group.Example.Message, ref.WorkflowID, starter.JobTypeOfRun(ref.WorkflowID))
+		found.Causes = append(found.Causes, Cause{
+			Failure: group, Workers: []string{}, Items: []CauseItem{}, Remedy: help.Text(), Hint: help.Words(), Actions: help.Actions,
+		})
 	}
 	workers := make([]map[string]int, len(found.Causes))
 	for i, item := range items {

@@ -16,7 +16,11 @@ type Reason struct {
 	// Object is the subject of the code: a lane, a pool, a worker, a key.
 	Object string `json:"object,omitempty"`
 	// Named means that a word of Detail begins with Object.
-	Named  bool    `json:"named,omitempty"`
+	Named bool `json:"named,omitempty"`
+	// Runs are the runs and items that Detail names, in its order.
+	Runs []Holder `json:"runs,omitempty"`
+	// Quoted means that Detail is the text of a person, not a sentence.
+	Quoted bool    `json:"quoted,omitempty"`
 	Holder *Holder `json:"holder,omitempty"`
 	// Since and Until bound the state; zero if unknown.
 	Since time.Time `json:"since,omitzero"`

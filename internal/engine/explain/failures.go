@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // Failure is an error message shared by failed jobs of a run. Sizes and long numbers in it may differ.
@@ -39,6 +40,22 @@ func GroupFailures(listed []contract.JobError) []Failure {
 	}
 	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
 	return failures
+}
+
+// RemedyOfFailure returns the help for a failure that a retry repeats; empty for the others. A lost page has the work of
+// the jobs, so only the next detection finds it again.
+func RemedyOfFailure(message, run, jobType string) Remedy {
+	_, _, submitted := contract.AdHocOf(run)
+	switch {
+	case !strings.HasPrefix(run, contract.GroupWorkflowID("")), message != TextPageLost && !strings.Contains(message, contract.MessagePageLost):
+		return Remedy{}
+	case submitted:
+		return Remedy{Hint: "a retry cannot read these jobs: submit them again"}
+	}
+	return Remedy{
+		Hint:    "a retry cannot read these jobs: the next detection finds what is left of them",
+		Actions: []action.Action{about(action.RunJobType, "name", jobType)},
+	}
 }
 
 // FailureKey is equal for failed jobs with the same message.

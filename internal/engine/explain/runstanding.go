@@ -80,8 +80,12 @@ type RunStanding struct {
 	Role  Role   `json:"role" enum:"failed,timeout,partial,person,paused,waiting,running,done,skipped,canceled"`
 	Open  bool   `json:"open"`
 	// Cause may be empty. Code is its code, if any.
-	Cause string        `json:"cause,omitempty"`
-	Code  contract.Code `json:"code,omitempty"`
+	Cause string `json:"cause,omitempty"`
+	// Runs are the runs and items that Cause names, in its order.
+	Runs []Holder `json:"runs,omitempty"`
+	// Quoted means that Cause begins with the text of a person or a program.
+	Quoted bool          `json:"quoted,omitempty"`
+	Code   contract.Code `json:"code,omitempty"`
 	// Operations are the ids of the operations allowed in this state.
 	Operations []string `json:"operations"`
 }
@@ -113,6 +117,7 @@ func RunStandingOf(f RunStandingFacts) RunStanding {
 	case f.Paused:
 		standing.State, standing.Role, standing.Code = RunPaused, RolePaused, ""
 		standing.Cause = pauseDetail(StandingFacts{PauseNote: f.PauseNote, PausedBy: f.PausedBy})
+		standing.Quoted = f.PausedBy == "" && f.PauseNote != ""
 	case f.Phase == contract.PhaseHeld:
 		standing.State, standing.Role = RunHeld, RolePerson
 	case f.Waiting != "" && f.Running == 0:
@@ -125,7 +130,14 @@ func RunStandingOf(f RunStandingFacts) RunStanding {
 		}
 	}
 	standing.Operations = operationsOf(f)
-	return standing
+	return standing.said()
+}
+
+func (s RunStanding) said() RunStanding {
+	if !s.Quoted {
+		s.Runs = RunsIn(s.Cause)
+	}
+	return s
 }
 
 func endedStanding(f RunStandingFacts) RunStanding {
@@ -137,7 +149,9 @@ func endedStanding(f RunStandingFacts) RunStanding {
 	if cause == "" && f.Warnings > 0 {
 		cause = count(f.Warnings, "item") + " with a warning"
 	}
-	return RunStanding{State: state, Role: roleOfOutcome(contract.Outcome(state)), Cause: uncoded(f.Code, cause), Code: f.Code, Operations: operationsOf(f)}
+	standing := RunStanding{State: state, Role: roleOfOutcome(contract.Outcome(state)), Cause: uncoded(f.Code, cause), Code: f.Code, Operations: operationsOf(f)}
+	standing.Quoted = f.Reason == "" && f.Failure != ""
+	return standing.said()
 }
 
 func roleOfOutcome(outcome contract.Outcome) Role {

@@ -65,7 +65,7 @@ func TestTheStateOfAnEndedRun(t *testing.T) {
 		{explain.RunStandingFacts{Status: "TimedOut"}, "timeout", "timeout", "", retry},
 		{explain.RunStandingFacts{Status: "Terminated", Failure: "by ann"}, "terminated", "failed", "by ann", retry},
 	} {
-		assert.Equal(t, explain.RunStanding{State: row.state, Role: explain.Role(row.role), Cause: row.cause, Operations: row.operations}, explain.RunStandingOf(row.facts))
+		assert.Equal(t, explain.RunStanding{State: row.state, Role: explain.Role(row.role), Cause: row.cause, Quoted: row.facts.Failure != "", Operations: row.operations}, explain.RunStandingOf(row.facts))
 	}
 	coded := explain.RunStandingOf(explain.RunStandingFacts{Outcome: "skipped", Code: contract.CodeNoWorker, Reason: "NO_WORKER: no label"})
 	assert.Equal(t, []string{"no label", "NO_WORKER", "NO_WORKER: no label"}, []string{coded.Cause, string(coded.Code), coded.Line()})

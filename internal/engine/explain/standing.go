@@ -40,10 +40,12 @@ type StandingFacts struct {
 type Standing struct {
 	State string `json:"state"`
 	// Stopped means that no run starts by itself.
-	Stopped bool      `json:"stopped,omitempty"`
-	Detail  string    `json:"detail,omitempty"`
-	Since   time.Time `json:"since,omitzero"`
-	Until   time.Time `json:"until,omitzero"`
+	Stopped bool   `json:"stopped,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+	// Quoted means that Detail is the text of a person or a program.
+	Quoted bool      `json:"quoted,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"`
 	// Code, Actions and Actor are those of the reason for the state; empty without one.
 	Code    contract.Code   `json:"code,omitempty"`
 	Actions []action.Action `json:"actions,omitempty"`
@@ -66,11 +68,11 @@ func (f StandingFacts) reason(code contract.Code) Reason {
 func StandingOf(f StandingFacts) Standing {
 	switch {
 	case f.Fault != "":
-		return Standing{State: TypeFault, Stopped: true, Detail: f.Fault}.because(Reason{}.with(act(action.New(action.ApplyConfiguration, nil))))
+		return Standing{State: TypeFault, Stopped: true, Detail: f.Fault, Quoted: true}.because(Reason{}.with(act(action.New(action.ApplyConfiguration, nil))))
 	case f.Off:
 		return Standing{State: TypeOff, Stopped: true, Detail: "the configuration has enabled: false"}.because(f.reason(contract.CodeDisabled))
 	case f.Paused:
-		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Since: f.PausedAt}.because(f.reason(contract.CodePaused))
+		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Quoted: f.PausedBy == "" && f.PauseNote != "", Since: f.PausedAt}.because(f.reason(contract.CodePaused))
 	case f.Hold != nil:
 		return Standing{State: TypeDisabled, Stopped: true, Detail: holdDetail(*f.Hold), Since: f.Hold.Since, Until: f.Hold.Until}.because(reasonOfHold(*f.Hold))
 	case f.Missing != "":

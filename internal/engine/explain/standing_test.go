@@ -37,12 +37,12 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 		},
 		{
 			func() { facts.Paused, facts.PauseNote, facts.PausedAt = true, "new disks", since },
-			explain.Standing{State: "paused", Stopped: true, Detail: "new disks", Since: since},
+			explain.Standing{State: "paused", Stopped: true, Detail: "new disks", Quoted: true, Since: since},
 		},
 		{func() { facts.PausedBy = "ann" }, explain.Standing{State: "paused", Stopped: true, Detail: "by ann: new disks", Since: since}},
 		{func() { facts.PauseNote = "" }, explain.Standing{State: "paused", Stopped: true, Detail: "by ann", Since: since}},
 		{func() { facts.Off = true }, explain.Standing{State: "off", Stopped: true, Detail: "the configuration has enabled: false"}},
-		{func() { facts.Fault = "no such zone" }, explain.Standing{State: "fault", Stopped: true, Detail: "no such zone"}},
+		{func() { facts.Fault = "no such zone" }, explain.Standing{State: "fault", Stopped: true, Detail: "no such zone", Quoted: true}},
 	} {
 		row.add()
 		standing := explain.StandingOf(facts)

@@ -1,6 +1,7 @@
 // The failures of a run, grouped by their error: how many share a cause, where, since when, and which they are.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Remedies } from '../remedies';
 import { href } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import { Time } from '../time';
@@ -85,6 +86,11 @@ function One({ cause, run }: { cause: Cause; run: Snapshot }) {
         <button type="button" class="small" aria-expanded={shown} onClick={() => show(!shown)}>
           {shown ? 'Hide' : `Show ${cause.count.toLocaleString('en')}`}
         </button>
+      )}
+      {(cause.actions || cause.hint) && (
+        <div class="help">
+          <Remedies of={cause.actions} text={cause.remedy} hint={cause.hint} />
+        </div>
       )}
       {shown && (
         <span class="of">

@@ -10,7 +10,7 @@ import { Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { type Answer, Choice, Filters, Find, type Head, Page, State } from '../ui';
-import { changed, plural, upper } from '../words';
+import { plural, upper } from '../words';
 import { Back } from './changes';
 
 export function Audit({ params }: { params: URLSearchParams }) {
@@ -147,7 +147,7 @@ function What({ of }: { of: AuditEntry }) {
 }
 
 function detail(entry: AuditEntry): string {
-  return localized([changed(entry.before, entry.after), entry.detail].filter((text) => text !== '').join('; '));
+  return localized([entry.change, entry.detail].filter(Boolean).join('; '));
 }
 
 function AuditObject({ entry }: { entry: AuditEntry }) {

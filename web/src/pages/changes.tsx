@@ -6,7 +6,6 @@ import { useGet } from '../data';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { Loaded, Section } from '../ui';
-import { changed } from '../words';
 import './changes.css';
 
 // Back is the button that reverts an entry, or the reason why there is none.
@@ -53,8 +52,8 @@ export function WhoChanged({ of }: { of: { job_type: string } | { object: string
                       <Time at={entry.at} />
                       {entry.via && ` · ${entry.via}`}
                     </small>
-                    {(entry.before || entry.after || entry.detail) && (
-                      <p>{localized([changed(entry.before, entry.after), entry.detail].filter(Boolean).join('; '))}</p>
+                    {(entry.change || entry.detail) && (
+                      <p>{localized([entry.change, entry.detail].filter(Boolean).join('; '))}</p>
                     )}
                   </div>
                   {entry.put_back?.action && <Back entry={entry} />}

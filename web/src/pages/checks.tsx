@@ -10,9 +10,6 @@ type Check = Doctor['checks'][number];
 
 export const checkName = ({ name }: Check) => upper(name);
 
-// hintOf is the remedy beside the buttons.
-const hintOf = ({ hint, fix, actions }: Check) => hint || (actions ? undefined : fix);
-
 export const Checks = ({ of }: { of: Check[] }) => (
   <Work
     rows={of.map((check): Task => ({
@@ -24,9 +21,9 @@ export const Checks = ({ of }: { of: Check[] }) => (
       why: (
         <>
           <Prose text={check.found} />
-          {hintOf(check) && (
+          {check.hint && (
             <span class="fix sentence">
-              <Prose text={hintOf(check) ?? ''} />
+              <Prose text={check.hint} />
             </span>
           )}
         </>

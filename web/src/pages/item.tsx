@@ -5,7 +5,7 @@ import { quote } from '../api';
 import { useGet } from '../data';
 import { isFailed } from '../design/state';
 import { Explain } from '../explain';
-import { RunName, runName } from '../names';
+import { RunName, runName, Said } from '../names';
 import { Artifacts } from '../output/artifacts';
 import { Output } from '../output/output';
 import { href, runHref } from '../route';
@@ -68,7 +68,7 @@ function headOf(item: ItemDetail, id: string): Head {
       </>
     ),
     // The output of a program is shown unchanged.
-    cause: item.error || item.standing.ended ? <>{item.error || item.summary}</> : item.waiting,
+    cause: item.error || item.standing.ended ? <>{item.error || item.summary}</> : item.waiting && <Said text={item.waiting} runs={item.runs} />,
   };
 }
 

@@ -11,7 +11,6 @@ import { href } from '../route';
 import { Both, duration, place, span, spans, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Explanation, Holds, JobType, RunRef, ShownJobType } from '../types';
 import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
-import { changed } from '../words';
 import { WhoChanged } from './changes';
 import { jobTypeState } from './jobtypes';
 import './jobtype.css';
@@ -113,12 +112,12 @@ function Next({ type }: { type: ShownJobType }) {
 }
 
 function LastChange({ of }: { of: NonNullable<ShownJobType['changed']> }) {
-  const { by = 'Somebody', action, did, at, before, after } = of;
+  const { by = 'Somebody', action, did, at, change = '' } = of;
   return (
     <>
       {by} {did}, <Time at={at} />
-      <small class="what" title={`${changed(before, after)} ${action}`}>
-        {changed(before, after)}
+      <small class="what" title={`${change} ${action}`}>
+        {change}
       </small>
     </>
   );

@@ -75,10 +75,10 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
       role: 'person',
       what: isRun(need.name) ? <Named object={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
       code: need.code,
-      look: lookOf(need.code),
+      look: lookOf(need),
       why: (
         <>
-          <Said text={need.detail} />
+          <Said text={need.detail} runs={need.runs} />
           {need.until && (
             <>
               {' · until '}
@@ -243,7 +243,7 @@ const stoppedRow = (type: JobType): Task => ({
   role: roleOf(type.standing.state) ?? 'unknown',
   what: <a href={href('job-types', type.name)}>{type.name}</a>,
   why: localized(type.standing.detail || type.standing.state),
-  look: 'sentence',
+  look: lookOf(type.standing),
   code: type.standing.code,
   age: type.standing.since && <Time at={type.standing.since} />,
   acts: <Remedies of={type.standing.actions} actor={type.standing.actor} />,
@@ -267,7 +267,7 @@ function Running() {
                       <RunName id={run.workflow_id} />
                     </span>
                     {(run.standing.cause || (run.progress?.total ?? 0) > 0) && (
-                      <p class="why sentence">
+                      <p class={`why ${(run.progress?.total ?? 0) > 0 ? '' : lookOf(run.standing)}`}>
                         {[run.progress && run.progress.total > 0 && `${run.progress.ended.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`, run.standing.cause && localized(run.standing.cause)].filter(Boolean).join(', ')}
                       </p>
                     )}

@@ -72,7 +72,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
 // headOf is the header of a run: its state, its cause and its age. The cause of a run with failures is that of most
 // of them.
 function headOf(run: Snapshot, failures: RunFailures | undefined): Head {
-  const { state, role, cause } = run.standing;
+  const { state, role, cause, runs } = run.standing;
   const failed = run.progress?.failed ?? 0;
   const first = failed > 0 ? failures?.causes[0] : undefined;
   return {
@@ -86,7 +86,7 @@ function headOf(run: Snapshot, failures: RunFailures | undefined): Head {
         {first.message}
       </>
     ) : (
-      cause
+      cause && <Said text={cause} runs={runs} />
     ),
   };
 }
@@ -130,7 +130,7 @@ function Waits({ run }: { run: Snapshot }) {
       {asked.slice(0, mostAsked).map((reason) => (
         <section key={`${reason.of} ${reason.object} ${reason.detail}`} class="ask strip2" aria-label={reason.detail}>
           <div class="row1">
-            <b class={lookOf(reason.code)}>{reason.detail}</b>
+            <b class={lookOf(reason)}>{reason.detail}</b>
             <small>
               {reason.of && (
                 <>
@@ -186,7 +186,7 @@ function Now({ run }: { run: Snapshot }) {
           ['Usually', run.pace?.usual.took && `${span(duration(run.pace.usual.took))}, as ${plural(run.pace.usual.of, 'run')} took`],
           ['Paused', run.paused && [run.paused_by && `by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ')],
           ['Waits for', open && run.waiting && localized(run.waiting)],
-          ['Because', run.reason && <Said text={run.reason} />],
+          ['Because', run.reason && <Said text={run.reason} runs={run.standing.runs} />],
           ['Failure', run.failure],
           ['Job type', run.job_type && <a href={href('job-types', run.job_type)}>{run.job_type}</a>],
           ['DAG', run.dag && <a href={`${href('runs')}?kind=dag&name=${encodeURIComponent(run.dag)}`}>{run.dag}</a>],

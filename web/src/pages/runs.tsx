@@ -270,7 +270,7 @@ function List({ found, runs, more, partial, by, path, tools, filter, filtered }:
           sort: 'state',
           value: (run) => run.standing.state,
         },
-        { name: 'Why', show: (run) => <Cited text={run.standing.cause ?? ''} code={run.standing.code} />, wide: true, optional: true, second: true },
+        { name: 'Why', show: (run) => <Cited text={run.standing.cause ?? ''} code={run.standing.code} quoted={run.standing.quoted} />, wide: true, optional: true, second: true },
         {
           name: 'Of',
           show: (run) =>

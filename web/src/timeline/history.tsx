@@ -205,8 +205,8 @@ function Durations({ history }: { history: RunHistory }) {
         <ul class="changes">
           {changes.slice(-4).map((change, i) => (
             <li key={change.seq} style={{ left: `${Math.max(Math.min(x(Date.parse(change.at)), width - 190), 0)}px`, top: `${16 + (i % 2) * 14}px` }}>
-              <a href={`${href('audit')}?object=${encodeURIComponent(`jobtype/${history.job_type}`)}`} title={`${change.by}, ${exact(change.at)}: ${change.before ?? ''} → ${change.after ?? ''}`}>
-                {change.by}: {shortOf(change.before, change.after)}
+              <a href={`${href('audit')}?object=${encodeURIComponent(`jobtype/${history.job_type}`)}`} title={`${change.by}, ${exact(change.at)}: ${change.change ?? ''}`}>
+                {change.by}: {change.brief}
               </a>
             </li>
           ))}
@@ -214,16 +214,6 @@ function Durations({ history }: { history: RunHistory }) {
       )}
     </div>
   );
-}
-
-// shortOf names a change: one setting with both values if they are short, otherwise its name.
-function shortOf(before = '', after = ''): string {
-  const setting = /^([\w.[\]-]+): /;
-  const name = setting.exec(after)?.[1] ?? setting.exec(before)?.[1] ?? '';
-  const [was, is] = [before, after].map((text) => text.replace(setting, ''));
-  const short = name.replace(/^policy\./, '');
-  if (name && was && is && `${was}${is}`.length < 16 && !/[,;]/.test(after)) return `${short} ${was} → ${is}`;
-  return short || 'settings';
 }
 
 // mostValues is the number of values shown: those that changed most.

@@ -1,0 +1,48 @@
+package explain
+
+import (
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// RunsIn lists the runs, jobs and tasks that a sentence of the house names, in their order. Texts of people and programs
+// name none: a path of theirs may look the same.
+func RunsIn(text string) []Holder {
+	var list []Holder
+	for word := range strings.FieldsSeq(text) {
+		if named, ok := runIn(strings.TrimRight(strings.TrimSuffix(strings.TrimLeft(word, `("'`), "."), `:,;)"'`)); ok {
+			list = append(list, named)
+		}
+	}
+	return list
+}
+
+// runIn splits a path into the run and the last item; the path of a sub-DAG extends that of its parent.
+func runIn(path string) (Holder, bool) {
+	least := 2
+	if _, _, ofDAG := contract.DAGOfWorkflow(path); ofDAG {
+		least = 3
+	} else if id, ofType := strings.CutPrefix(path, contract.GroupWorkflowID("")); !ofType || !strings.Contains(id, "-") {
+		return Holder{}, false
+	}
+	at := strings.LastIndex(path, "/")
+	if strings.Count(path, "/") < least {
+		return Holder{Run: path}, true
+	}
+	return Holder{Run: path[:at], Item: path[at+1:]}, true
+}
+
+// said sets the fields that tell a page how to show the detail.
+func (r *Reason) said() {
+	r.Named = r.Object != "" && strings.Contains(" "+r.Detail, " "+r.Object)
+	if r.Quoted = r.Code == contract.CodeApproval && r.Detail != TextPerson; r.Quoted {
+		return
+	}
+	r.Runs = RunsIn(r.Detail)
+	for i, named := range r.Runs {
+		if r.Holder != nil && named.Thing() == r.Holder.Thing() {
+			r.Runs[i] = *r.Holder
+		}
+	}
+}

@@ -73,14 +73,23 @@ test('no label of a time axis is below another, or below the clock', { skip, tim
   await page.close();
 });
 
-test('at 390 px the tabs of settings are one line, and a form of one field is no wider than a column', { skip, timeout: 600_000 }, async () => {
+test('at 390 px the tabs of settings are one line', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page({ width: 390, height: 844 });
   await stage.open(page, 'job-types/compact');
   const tops = await page.$$eval('.tabs.under [role=tab]', (all) => all.map((e) => e.getBoundingClientRect().top));
   assert.deepEqual([tops.length > 3, new Set(tops).size], [true, 1]);
-  await page.setViewport({ width: 1440, height: 900 });
+  await page.close();
+});
+
+test('a job is submitted from a list of job types, whose names open their forms', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 390, height: 844 });
   await stage.open(page, 'submit');
-  const wide = await page.$eval('#job-type', (e) => e.getBoundingClientRect().width);
-  assert.ok(wide < 500, `${wide} px`);
+  await page.waitForFunction(() => /Compacts the volumes/.test(document.querySelector('[role=grid]')?.textContent));
+  const of = await page.$$eval('[role=grid] a', (all) => all.map((e) => e.hash));
+  assert.deepEqual(of.sort(), ['compact', 'failing', 'nightly', 'slow'].map((name) => `#/submit/${name}`));
+  await page.type('.filters input', 'garbage');
+  await page.waitForFunction(() => document.querySelectorAll('[role=grid] a').length === 1);
+  await page.click('[role=grid] a');
+  await page.waitForSelector('#priority');
   await page.close();
 });

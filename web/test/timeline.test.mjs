@@ -150,8 +150,8 @@ test('10,000 items of a run: few elements, zoom, a brush filters the table', { s
   await page.waitForSelector('.tl-canvas, .tl-bar');
   console.log(`${times.bars.id.length} bars after ${Date.now() - began} ms, ${JSON.stringify(times).length} bytes of JSON; ${await elements()} elements`);
   for (const by of ['By task', 'By worker']) {
-    await page.evaluate((text) => [...document.querySelectorAll('.tl-seg button')].find((b) => b.textContent === text).click(), by);
-    await page.waitForFunction((text) => [...document.querySelectorAll('.tl-seg button')].find((b) => b.textContent === text).ariaPressed === 'true', {}, by);
+    await page.evaluate((text) => [...document.querySelectorAll('.seg button')].find((b) => b.textContent === text).click(), by);
+    await page.waitForFunction((text) => [...document.querySelectorAll('.seg button')].find((b) => b.textContent === text).ariaPressed === 'true', {}, by);
     const count = await elements();
     assert.ok(count <= 600, `${by}: ${count} elements`);
   }

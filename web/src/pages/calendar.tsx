@@ -4,7 +4,7 @@ import { useGet } from '../data';
 import { isFailure, roleOf, spoken } from '../design/state';
 import { later } from '../later';
 import { isRun, Named, RunName } from '../names';
-import { href, setParams } from '../route';
+import { href, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { dayOf, partsOf, span, Time, Took, useZone } from '../time';
 import { chosenTime, isIn } from '../timeline/brush';
@@ -135,7 +135,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                   },
                   { name: 'Due', show: (tick) => <Due at={tick.at} />, second: true },
                   { name: 'Begins', show: (tick) => tick.begins_at && late(tick), optional: true },
-                  { name: 'Takes', show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)), number: true, optional: true },
+                  { name: 'Takes', show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)), number: true, optional: true, second: true },
                   { name: 'Because', show: (tick) => <Because of={tick} />, wide: true, second: true },
                   { name: 'Of', show: (tick) => tick.object && (isRun(tick.object) ? <Named object={tick.object} row /> : tick.object), width: '14rem', optional: true },
                 ]}
@@ -223,9 +223,9 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                 columns={[
                   { name: 'Job type', show: jobType },
                   { name: 'State', show: (tick) => <State word={tick.outcome ?? tick.state} />, second: true },
-                  { name: 'Due', show: (tick) => <Due at={tick.at} />, second: true },
+                  { name: 'Due', show: (tick) => (tick.run ? <a href={runHref(tick.run)}><Due at={tick.at} /></a> : <Due at={tick.at} />), second: true },
                   { name: 'Took', show: (tick) => tick.started_at && <Took from={tick.started_at} to={tick.ended_at} />, number: true, second: true },
-                  { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} row />, width: '20rem', second: true },
+                  { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} row />, width: '20rem', optional: true },
                   { name: 'Because', show: (tick) => <Because of={tick} />, wide: true, second: true },
                 ]}
               />
@@ -263,9 +263,9 @@ function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
           <span>{day}</span>
           <small>
             {plural(d.ran, 'run')}
-            {d.dropped > 0 && <>, {d.dropped.toLocaleString('en')} skipped</>}
-            {d.missed > 0 && <>, {d.missed.toLocaleString('en')} missed</>}
           </small>
+          {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}
+          {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
         </li>
       ))}
     </ul>

@@ -130,6 +130,7 @@ function Waits({ run }: { run: Snapshot }) {
       {asked.slice(0, mostAsked).map((reason) => (
         <section key={`${reason.of} ${reason.object} ${reason.detail}`} class="ask strip2" aria-label={reason.detail}>
           <div class="row1">
+            <i class="state person g-person" />
             <b class={lookOf(reason)}>{reason.detail}</b>
             <small>
               {reason.of && (

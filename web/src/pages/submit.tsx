@@ -8,10 +8,13 @@ import { useGet } from '../data';
 import { SchemaForm } from '../form';
 import { RunName } from '../names';
 import { go, href } from '../route';
+import { Rows } from '../table/rows';
+import { Whole } from '../table/text';
 import { duration, span } from '../time';
 import type { Handler, HandlerList, JobType, JobTypeList, Schema, SubmittedJobs } from '../types';
-import { Facts, Json, Loaded, Page, Section } from '../ui';
+import { Facts, Filters, Json, Loaded, Page, Section } from '../ui';
 import { plural } from '../words';
+import { jobTypeState } from './jobtypes';
 import './submit.css';
 
 const blank: Submission = { key: '', summary: '', priority: '', node: '', params: {}, ignore: false };
@@ -27,7 +30,7 @@ export function SubmitPage({ name }: { name: string }) {
     <Page
       title={name === '' ? 'Submit jobs' : `Submit a job of ${name}`}
       crumbs={[['Job types', href('job-types')], ...(name === '' ? [] : [[name, href('job-types', name)] as [string, string]])]}
-      head={type ? { state: { word: type.standing.state }, cause: type.spec.description } : { cause: 'A job runs with the applied settings of its job type.' }}
+      head={type ? { state: { word: type.standing.state }, cause: type.spec.description } : { cause: 'Choose a job type. A job runs with its applied settings.' }}
     >
       <Loaded of={types} what="Job types">
         {({ job_types }) => {
@@ -45,16 +48,44 @@ export function SubmitPage({ name }: { name: string }) {
           return type ? (
             <OneJob type={type} which={which} handler={handlers.data?.handlers.find((h) => h.name === type.spec.handler)} />
           ) : (
-            <Section title="The job">
-              <div class="submit">
-                {which}
-                {name !== '' && <p class="note">There is no job type {name}: choose another one.</p>}
-              </div>
-            </Section>
+            <Choose of={job_types} missing={name} />
           );
         }}
       </Loaded>
     </Page>
+  );
+}
+
+// Choose lists all job types. A name opens its form.
+function Choose({ of, missing }: { of: JobType[]; missing: string }) {
+  const [text, setText] = useState('');
+  const found = of.filter(({ name, spec }) => `${name} ${spec.description ?? ''} ${spec.handler ?? ''}`.toLowerCase().includes(text.toLowerCase()));
+  return (
+    <>
+      {missing !== '' && <p class="failure">There is no job type {missing}: choose another one.</p>}
+      <Rows
+        label="Job types"
+        rows={found}
+        id={({ name }) => name}
+        tools={
+          <Filters set={false}>
+            <label class="choice">
+              Name, purpose or handler
+              <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+            </label>
+          </Filters>
+        }
+        note={plural(found.length, 'job type')}
+        empty={of.length === 0 ? 'No job type is applied yet.' : `None of ${plural(of.length, 'job type')} has ${text}.`}
+        columns={[
+          { name: 'Job type', show: ({ name }) => <a href={href('submit', name)}>{name}</a> },
+          { name: 'State', show: jobTypeState, second: true },
+          { name: 'What it does', show: ({ spec }) => <Whole of={spec.description ?? ''} />, wide: true, second: true },
+          { name: 'Handler', show: ({ spec }) => spec.handler ?? 'a DAG', optional: true, full: true },
+          { name: 'Lane', show: ({ spec }) => spec.lane, optional: true, full: true },
+        ]}
+      />
+    </>
   );
 }
 

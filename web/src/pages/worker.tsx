@@ -90,21 +90,25 @@ function headOf(worker: Worker): Head {
   };
 }
 
+type Transition = NonNullable<Worker['transitions']>[number];
+
 function History({ worker }: { worker: Worker }) {
+  const rows = [...(worker.transitions ?? [])].reverse();
   return (
     <Section title="History">
       <Table
         label={`Transitions of ${worker.registration.id}`}
-        rows={[...(worker.transitions ?? [])].reverse()}
+        stacked
+        rows={rows}
         id={(t) => `${t.at}${t.to}${t.code}`}
         empty="Nothing has changed since it registered."
         columns={[
           { name: 'When', show: (t) => <Time at={t.at} /> },
-          { name: 'From', show: (t) => t.from && <State word={t.from} />, optional: true },
+          ...(rows.some((t) => t.from) ? [{ name: 'From', show: (t: Transition) => t.from && <State word={t.from} />, optional: true }] : []),
           { name: 'To', show: (t) => <State word={t.to} /> },
           { name: 'Code', show: (t) => <code>{t.code}</code>, optional: true, full: true },
           { name: 'Why', show: (t) => t.reason, wide: true },
-          { name: 'By', show: (t) => t.by },
+          ...(rows.some((t) => t.by) ? [{ name: 'By', show: (t: Transition) => t.by }] : []),
         ]}
       />
     </Section>
@@ -135,21 +139,21 @@ function Reboot({ worker }: { worker: Worker }) {
   );
 }
 
-const answers: Record<string, [string, string]> = {
-  FREE: ['Yes.', 'good'],
-  DRAIN_FIRST: ['Drain it first.', 'odd'],
-  DRAINING: ['After its jobs.', 'odd'],
-  WORK_WAITS: ['Only if work may wait.', 'bad'],
-  NOT_KNOWN: ['Not known.', 'unknown'],
+const answers: Record<string, [string, string, string]> = {
+  FREE: ['Yes.', 'good', 'g-done'],
+  DRAIN_FIRST: ['Drain it first.', 'odd', 'g-plan'],
+  DRAINING: ['After its jobs.', 'odd', 'g-running'],
+  WORK_WAITS: ['Only if work may wait.', 'bad', 'g-person'],
+  NOT_KNOWN: ['Not known.', 'unknown', 'g-unknown'],
 };
 
 function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
-  const [text, tone] = answers[verdict.code] ?? [verdict.code, 'unknown'];
+  const [text, tone, sign] = answers[verdict.code] ?? [verdict.code, 'unknown', 'g-unknown'];
   const drained = worker.if_drained;
   return (
     <div class={`verdict ${tone}`}>
       <p>
-        <strong>{text}</strong> <Prose text={upper(verdict.why)} /> <span class="code">{verdict.code}</span>
+        <strong class={sign}>{text}</strong> <Prose text={upper(verdict.why)} /> <span class="code">{verdict.code}</span>
       </p>
       {verdict.running > 0 && drained && (
         <p>

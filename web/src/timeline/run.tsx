@@ -32,7 +32,7 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
             <Empty>No {what} has begun{open ? ' yet' : ''}.</Empty>
           ) : (
             <Times run={run} times={times} by={by} params={params} dag={dag}>
-              <span class="tl-seg" role="group" aria-label="Rows">
+              <span class="seg" role="group" aria-label="Rows">
                 {(['worker', 'item'] as const).map((one) => (
                   <button key={one} type="button" class="small" aria-pressed={by === one} onClick={() => setBy(one)}>
                     {one === 'worker' ? 'By worker' : dag ? 'By task' : 'By job'}

@@ -22,7 +22,7 @@ export function WorkerTimeline({ id }: { id: string }) {
   const [hours, setHours] = useState(24);
   const found = useGet<WorkerTimes>(`/workers/${segment(id)}/times${query({ hours })}`);
   return (
-    <Section title="What it ran" note={found.data && noteOf(found.data)}>
+    <Section title="What it ran" note={found.data && (found.data.work.length > 0 || found.data.left_out || found.data.missed) ? noteOf(found.data) : undefined}>
       <Loaded of={found} what="What it ran" height={120}>
         {(times) =>
           times.work.length === 0 ? (
@@ -46,9 +46,9 @@ const noteOf = ({ work, since, searched_since, left_out: left = 0, missed }: Wor
 
 function Hours({ hours, set }: { hours: number; set: (hours: number) => void }) {
   return (
-    <span class="tl-seg" role="group" aria-label="Hours">
+    <span class="seg" role="group" aria-label="Hours">
       {[6, 24, 168].map((one) => (
-        <button key={one} type="button" class="small" aria-pressed={hours === one} onClick={() => set(one)}>
+        <button key={one} type="button" aria-pressed={hours === one} onClick={() => set(one)}>
           {one === 168 ? '7 days' : `${one} h`}
         </button>
       ))}

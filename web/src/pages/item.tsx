@@ -152,6 +152,8 @@ const Percent = ({ of }: { of: number }) => (
   </span>
 );
 
+type Attempt = NonNullable<ItemDetail['attempts']>[number];
+
 // startOf returns the start of an attempt. For a running attempt only the run has it, not yet the history.
 function startOf(attempt: { started_at?: string; ended_as?: string }, item: ItemDetail) {
   const at = attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at);
@@ -174,7 +176,7 @@ function Attempts({ item }: { item: ItemDetail }) {
             show: (attempt) => <State word={attempt.ended_as || (attempt.started_at || item.active?.started ? 'running' : 'sent')} />,
           },
           { name: 'Worker', show: (attempt) => attempt.worker && <a href={href('workers', attempt.worker)}>{attempt.worker}</a> },
-          { name: 'Sent', show: (attempt) => <Time at={attempt.sent_at} />, optional: true, full: true },
+          ...((item.attempts ?? []).some((attempt) => !attempt.started_at) ? [{ name: 'Sent', show: (attempt: Attempt) => <Time at={attempt.sent_at} />, optional: true, full: true }] : []),
           {
             name: 'Waited',
             show: (attempt) => attempt.started_at && attempt.sent_at && span(Date.parse(attempt.started_at) - Date.parse(attempt.sent_at)),

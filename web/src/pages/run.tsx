@@ -131,25 +131,27 @@ function Waits({ run }: { run: Snapshot }) {
         <section key={`${reason.of} ${reason.object} ${reason.detail}`} class="ask strip2" aria-label={reason.detail}>
           <div class="row1">
             <i class="state person g-person" />
-            <b class={lookOf(reason)}>{reason.detail}</b>
-            <small>
-              {reason.of && (
-                <>
-                  in <a href={runHref(reason.of)} title={reason.of}>{reason.of.replace(`${run.workflow_id}/`, '')}</a>{' '}
-                </>
-              )}
-              {reason.since && (
-                <>
-                  since <Took from={reason.since} />
-                </>
-              )}
-              {reason.until && (
-                <>
-                  {' · until '}
-                  <Time at={reason.until} relative={false} />
-                </>
-              )}
-            </small>
+            <div>
+              <b class={lookOf(reason)}>{reason.detail}</b>
+              <small>
+                {reason.of && (
+                  <>
+                    in <a href={runHref(reason.of)} title={reason.of}>{reason.of.replace(`${run.workflow_id}/`, '')}</a>{' '}
+                  </>
+                )}
+                {reason.since && (
+                  <>
+                    since <Took from={reason.since} />
+                  </>
+                )}
+                {reason.until && (
+                  <>
+                    {' · until '}
+                    <Time at={reason.until} relative={false} />
+                  </>
+                )}
+              </small>
+            </div>
             <Remedies of={reason.actions} />
           </div>
         </section>

@@ -54,7 +54,7 @@ func TestPercentilesAreValuesOfTheList(t *testing.T) {
 func TestValuesOfChangesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	whole := RunHistory{Changes: []SettingsChange{{Seq: 7, By: "ann", Action: "jobtype.set", Before: "params.path: /a", After: "params.path: /b"}}}
-	assert.Equal(t, []SettingsChange{{Seq: 7, By: "ann", Action: "jobtype.set"}}, whole.WithoutValues().Changes)
+	assert.Equal(t, []SettingsChange{{Seq: 7, By: "ann", Action: "jobtype.set", Brief: "settings"}}, whole.WithoutValues().Changes)
 	assert.Equal(t, "params.path: /b", whole.Changes[0].After, "the history itself stays")
 }
 

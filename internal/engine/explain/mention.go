@@ -34,10 +34,10 @@ func runIn(path string) (Holder, bool) {
 }
 
 // said sets the fields that tell a page how to show the detail.
-func (r *Reason) said() {
+func (r Reason) said() Reason {
 	r.Named = r.Object != "" && strings.Contains(" "+r.Detail, " "+r.Object)
 	if r.Quoted = r.Code == contract.CodeApproval && r.Detail != TextPerson; r.Quoted {
-		return
+		return r
 	}
 	r.Runs = RunsIn(r.Detail)
 	for i, named := range r.Runs {
@@ -45,4 +45,5 @@ func (r *Reason) said() {
 			r.Runs[i] = *r.Holder
 		}
 	}
+	return r
 }

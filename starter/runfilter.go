@@ -47,7 +47,7 @@ func (f RunFilter) query() (string, error) {
 	// Names become part of the query. Validation keeps quotes out.
 	if f.JobType != "" {
 		if err := jobtype.ValidateName(f.JobType); err != nil {
-			return "", fmt.Errorf("job type: %w", err)
+			return "", Invalidf("job type: %v", err)
 		}
 		term := fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType)
 		if f.SubDAGs && kind != KindGroup {
@@ -68,7 +68,7 @@ func (f RunFilter) query() (string, error) {
 	}
 	if f.DAG != "" {
 		if err := jobtype.ValidateName(f.DAG); err != nil {
-			return "", fmt.Errorf("DAG: %w", err)
+			return "", Invalidf("DAG: %v", err)
 		}
 		kind = KindDAG
 		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(f.DAG, "")))

@@ -69,4 +69,8 @@ func TestALedgerReadsTheRunsFirst(t *testing.T) {
 	require.NotEmpty(t, s.reads)
 	assert.Equal(t, "runs", s.reads[0])
 	assert.Contains(t, s.reads, "schedule")
+
+	_, err = calendar.LedgerOf(t.Context(), starter.New(s, "", nil), now, now.Add(-time.Hour), "group/tidy")
+	var invalid *starter.InvalidError
+	require.ErrorAs(t, err, &invalid, "a caller can mend it")
 }

@@ -30,7 +30,7 @@ func TestMayReboot(t *testing.T) {
 	s.apply(group{"work", "steps", "heartbeat_timeout: 4s, liveness: process, global_execution_concurrency: 3, per_worker_execution_concurrency: 3", 3, 2, 50})
 	frozen := s.worker("node-a")
 	s.AwaitFresh("node-a")
-	assert.Equal(t, reboot.WorkWaits, s.mayReboot("node-a").Code, "only node-a has the handler")
+	s.awaitReboot("node-a", reboot.WorkWaits) // Only node-a has the handler.
 	ref := s.Begin("work")
 	s.awaitBook("three jobs run", func(b book) bool { return len(b.of("step")) == 3 })
 	s.worker("node-b")
@@ -38,7 +38,7 @@ func TestMayReboot(t *testing.T) {
 	busy := s.mayReboot("node-a")
 	assert.Equal(t, reboot.DrainFirst, busy.Code)
 	assert.Equal(t, 3, busy.Running)
-	assert.Equal(t, reboot.Free, s.mayReboot("node-b").Code)
+	s.awaitReboot("node-b", reboot.Free)
 
 	frozen.Signal(t, syscall.SIGSTOP)
 	silent := s.mayReboot("node-a")
@@ -74,6 +74,12 @@ func TestMayReboot(t *testing.T) {
 	frozen.Kill()
 	s.letGo()
 	s.Result(ref)
+}
+
+// awaitReboot is for a worker that has just started: its process reports after its first heartbeat.
+func (s *site) awaitReboot(id string, code reboot.Code) {
+	s.T.Helper()
+	testsuite.WaitFor(s.T, time.Minute, id+": "+string(code), func() bool { return s.mayReboot(id).Code == code })
 }
 
 // mayReboot is the verdict of `workers show`.

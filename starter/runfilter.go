@@ -46,8 +46,8 @@ func (f RunFilter) query() (string, error) {
 	var terms []string
 	// Names become part of the query. Validation keeps quotes out.
 	if f.JobType != "" {
-		if err := jobtype.ValidateName(f.JobType); err != nil {
-			return "", Invalidf("job type: %v", err)
+		if err := validName("job type", f.JobType); err != nil {
+			return "", err
 		}
 		term := fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType)
 		if f.SubDAGs && kind != KindGroup {
@@ -67,8 +67,8 @@ func (f RunFilter) query() (string, error) {
 		terms = append(terms, fmt.Sprintf("%s IN (%s)", contract.SearchAttributeJobType, names))
 	}
 	if f.DAG != "" {
-		if err := jobtype.ValidateName(f.DAG); err != nil {
-			return "", Invalidf("DAG: %v", err)
+		if err := validName("DAG", f.DAG); err != nil {
+			return "", err
 		}
 		kind = KindDAG
 		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(f.DAG, "")))
@@ -108,11 +108,18 @@ func (f RunFilter) times() []string {
 	return terms
 }
 
+func validName(what, name string) error {
+	if err := jobtype.ValidateName(name); err != nil {
+		return Invalidf("%s: %v", what, err)
+	}
+	return nil
+}
+
 func quoted[S ~string](what string, names []S) (string, error) {
 	list := make([]string, len(names))
 	for i, name := range names {
-		if err := jobtype.ValidateName(string(name)); err != nil {
-			return "", fmt.Errorf("%s: %w", what, err)
+		if err := validName(what, string(name)); err != nil {
+			return "", err
 		}
 		list[i] = "'" + string(name) + "'"
 	}

@@ -24,7 +24,7 @@ type Ended struct {
 	At      time.Time `json:"at,omitzero"`
 	// Detail is the cause. Detail and Remedy are empty after a success.
 	Detail string `json:"detail,omitempty"`
-	// Runs are the runs and items that Detail names, in its order, if it is a sentence: that of a skipped run.
+	// Runs are the runs and items that Detail names, in its order. Only a skipped run has them: other details are texts of programs.
 	Runs   []explain.Holder `json:"runs,omitempty"`
 	Remedy string           `json:"remedy,omitempty"`
 	// Actions are the commands of Remedy.

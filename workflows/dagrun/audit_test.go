@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
 	sdktest "go.temporal.io/sdk/testsuite"
 
 	"github.com/roundsman/roundsman/contract"
@@ -46,4 +48,27 @@ tasks:
 			assert.Equal(t, []string{"ann", "fine", "gate: running", "gate: completed"}, []string{e.Actor, e.Detail, e.Before, e.After})
 		}
 	}
+}
+
+// TestActionsOnAnEndingDAGAreRecorded: its last task has ended, and it returns what it holds.
+func TestActionsOnAnEndingDAGAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := newDAGBench(t)
+	b.OnSignalExternalWorkflow(mock.Anything, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, mock.Anything).Return(
+		func(_, _, _, _ string, arg any) error {
+			request, ok := arg.(contract.AdmissionRequest)
+			require.True(t, ok)
+			if request.ReleaseAll {
+				b.SignalWorkflow(contract.SignalPause, contract.PauseInput{Note: "disk 7", By: "bob"})
+				b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough", By: "eve"})
+			}
+			if len(request.Items) > 0 {
+				b.SignalWorkflow(contract.SignalAdmissionAnswer, *grantAll(request))
+			}
+			return nil
+		})
+	result := b.run("version: 1\nname: pooled\ntasks: [{id: a, resources: {db: 1}, noop: true}]\n", contract.DAGInput{Resources: map[string]int{"db": 5}})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+	run := "default-test-workflow-id"
+	assert.ElementsMatch(t, []string{"dag.pause ALREADY_ENDED " + run, "dag.cancel ALREADY_ENDED " + run}, b.audit.Lines())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Snapshot is the whole state. Of a recovery it has only what nobody reports again: a restored core recovers again.
+// Snapshot is the whole state. A restored core recovers again, so a recovery is saved without what is reported again.
 type Snapshot struct {
 	Seq        int64                       `json:"seq"`
 	Next       int64                       `json:"next"`

@@ -150,7 +150,7 @@ func ordered(reasons []Reason) []Reason {
 		}
 	}
 	for at := range kept {
-		kept[at] = kept[at].said()
+		kept[at] = kept[at].withMentions()
 		if n := kept[at].more; n > 0 {
 			kept[at].Detail, kept[at].more = kept[at].Detail+fmt.Sprintf(" (and %d more wait for it)", n), 0
 		}

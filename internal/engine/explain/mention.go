@@ -18,7 +18,7 @@ func RunsIn(text string) []Holder {
 	return list
 }
 
-// runIn splits a path into the run and the last item; the path of a sub-DAG extends that of its parent.
+// runIn splits a path into a run and its last item. The path of a sub-DAG begins with the path of its parent.
 func runIn(path string) (Holder, bool) {
 	least := 2
 	if _, _, ofDAG := contract.DAGOfWorkflow(path); ofDAG {
@@ -33,8 +33,8 @@ func runIn(path string) (Holder, bool) {
 	return Holder{Run: path[:at], Item: path[at+1:]}, true
 }
 
-// said sets the fields that tell a page how to show the detail.
-func (r Reason) said() Reason {
+// withMentions sets the fields for the links and the letters of Detail.
+func (r Reason) withMentions() Reason {
 	r.Named = r.Object != "" && strings.Contains(" "+r.Detail, " "+r.Object)
 	if r.Quoted = r.Code == contract.CodeApproval && r.Detail != TextPerson; r.Quoted {
 		return r

@@ -130,10 +130,10 @@ func RunStandingOf(f RunStandingFacts) RunStanding {
 		}
 	}
 	standing.Operations = operationsOf(f)
-	return standing.said()
+	return standing.withMentions()
 }
 
-func (s RunStanding) said() RunStanding {
+func (s RunStanding) withMentions() RunStanding {
 	if !s.Quoted {
 		s.Runs = RunsIn(s.Cause)
 	}
@@ -151,7 +151,7 @@ func endedStanding(f RunStandingFacts) RunStanding {
 	}
 	standing := RunStanding{State: state, Role: roleOfOutcome(contract.Outcome(state)), Cause: uncoded(f.Code, cause), Code: f.Code, Operations: operationsOf(f)}
 	standing.Quoted = f.Reason == "" && f.Failure != ""
-	return standing.said()
+	return standing.withMentions()
 }
 
 func roleOfOutcome(outcome contract.Outcome) Role {

@@ -46,10 +46,11 @@ func (f RunFilter) query() (string, error) {
 	var terms []string
 	// Names become part of the query. Validation keeps quotes out.
 	if f.JobType != "" {
-		if err := validName("job type", f.JobType); err != nil {
+		name, err := quoted("job type", []string{f.JobType})
+		if err != nil {
 			return "", err
 		}
-		term := fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType)
+		term := fmt.Sprintf("%s = %s", contract.SearchAttributeJobType, name)
 		if f.SubDAGs && kind != KindGroup {
 			// The run of a job's DAG has the job type in its id only; [RunFilter.keeps] drops those of longer names.
 			term = fmt.Sprintf("(%s OR (%s AND WorkflowId STARTS_WITH '%s-'))", term, types[KindDAG], contract.GroupWorkflowID(f.JobType))
@@ -67,7 +68,7 @@ func (f RunFilter) query() (string, error) {
 		terms = append(terms, fmt.Sprintf("%s IN (%s)", contract.SearchAttributeJobType, names))
 	}
 	if f.DAG != "" {
-		if err := validName("DAG", f.DAG); err != nil {
+		if _, err := quoted("DAG", []string{f.DAG}); err != nil {
 			return "", err
 		}
 		kind = KindDAG
@@ -108,18 +109,11 @@ func (f RunFilter) times() []string {
 	return terms
 }
 
-func validName(what, name string) error {
-	if err := jobtype.ValidateName(name); err != nil {
-		return Invalidf("%s: %v", what, err)
-	}
-	return nil
-}
-
 func quoted[S ~string](what string, names []S) (string, error) {
 	list := make([]string, len(names))
 	for i, name := range names {
-		if err := validName(what, string(name)); err != nil {
-			return "", err
+		if err := jobtype.ValidateName(string(name)); err != nil {
+			return "", Invalidf("%s: %v", what, err)
 		}
 		list[i] = "'" + string(name) + "'"
 	}

@@ -32,7 +32,7 @@ func (c JobClass) Key() string {
 
 // ProposalPage describes a page of proposals of a detection.
 type ProposalPage struct {
-	// Page is the name of the page, which has Count proposals: [PackProposals].
+	// Page is the name of the page, which has Count proposals. Package pages encodes it.
 	Page  string `json:"page"`
 	Count int    `json:"count"`
 	// Bytes is the size of the proposals as JSON, Estimate their largest estimated_runtime.

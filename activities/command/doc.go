@@ -1,11 +1,12 @@
 // Package command is the handler that needs no Go: detection and execution are programs.
 //
-// The detection program prints one proposal per line, the execution program executes one of them. There is no shell:
-// every argument of the configuration is one text/template, and its text is one argument of the program.
+// The detection program prints one proposal per line, the execution program executes one of them. Every argument of
+// `command` is one template, and its text is one argument of the program. Only the key `shell` starts a shell: bash,
+// which gets values as variables.
 //
-// A program runs in its own process group, which ends with the job. On cancel the group gets SIGTERM, and SIGKILL
-// after kill_grace. A process that must outlive its job leaves the group (setsid). On Linux a program gets SIGTERM
-// when its worker process dies, so that it does not run next to the job's next attempt.
+// A program ends with its job, and all processes that it started end with it. On cancel they get SIGTERM, and SIGKILL
+// after kill_grace. On Linux a shim finds them, also after setsid or su, and ends them when the worker process dies. So
+// no attempt runs next to the job's next one. Elsewhere only the process group ends. See docs/adr/0063.
 //
 // Execution is at least once: a program may start again for a job that it has already done, and must then succeed.
 // ROUNDSMAN_JOB_ID stays the same over all attempts and ROUNDSMAN_FENCE grows.

@@ -1,3 +1,3 @@
-// Package cli is the command line of Roundsman. It decides nothing. A command reaches its process only through [Env],
-// so tests type every command as a person does.
+// Package cli is the command line of Roundsman. It decides nothing. A command reaches its process only through
+// [ui.Env], so tests type every command as a person does.
 package cli

@@ -3,7 +3,7 @@
 // for which the server suffices.
 //
 //	plan, err := rerun.Of(client).Preview(ctx, ref, rerun.Choice{Failed: true})
-//	started, err := rerun.Of(client).Start(ctx, ref, rerun.Choice{Failed: true})
+//	started, err := rerun.Of(client).Start(ctx, ref, rerun.Choice{Failed: true}, by)
 //
 // Runs of DAGs are retried by package starter.
 package rerun

@@ -3,7 +3,8 @@
 // alone; of a test with independent subtests (-apart) only the failed ones do. Tests that pass only then are listed as FLAKY.
 // A step begins while few packages of the step before are left (-overlap). The time of each package goes to a report that .ci/run turns into a table.
 //
-//	testrun [-go COMMAND] [-modules "DIRS"] [-race] [-ends EXPRESSION [-apart EXPRESSION]] [-overlap N] [-report FILE] -packages "LIST" -- FLAGS OF GO TEST
+//	testrun [FLAGS] -packages "LIST" -- FLAGS OF GO TEST
+//	testrun -h
 //
 // Only a test that ended by itself runs again. A panic, a timeout, a failed build and a failed TestMain are final: they hide
 // which tests never ran, and a second run of single tests would not repeat them. docs/adr/0071-tests-in-ci.md has the

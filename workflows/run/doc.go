@@ -1,6 +1,6 @@
 // Package run is the common part of the workflows of job groups and DAGs: both have a [Runner].
-// The core of the workflow decides. The Runner carries out its [engine.Decision] values and
-// returns events:
+// The core of the workflow (a source of internal/engine/run) decides. The Runner carries out its
+// decisions and returns events:
 //
 //	for !ended {
 //		continueAsNew()

@@ -1,4 +1,5 @@
-// Package feed keeps pictures of changing data and shows them to any number of viewers.
+// Package feed keeps pictures of changing data and shows them to any number of viewers. A topic is a list or a view, a
+// picture its newest state, and a viewer an open event stream, such as that of a page of the console.
 //
 // A [Topic] has one fetcher, which sleeps without viewers. It makes one picture per permission set, so 500 viewers
 // with the same rights cost as much as one. A slow viewer misses pictures and gets the newest one.

@@ -36,7 +36,7 @@ type Spec struct {
 	Env map[string]Value `json:"env,omitempty"`
 	// Files of variables, which replace those of Env. A path that begins with "-" may be missing.
 	EnvFile Texts `json:"env_file,omitempty"`
-	// Octal digits; a priority from -20 to 19; a class of [IOClasses] with a level, such as "best-effort:7".
+	// Octal digits; a priority from -20 to 19; a class of ionice with a level, such as "best-effort:7".
 	Umask  string `json:"umask,omitempty"`
 	Nice   *int   `json:"nice,omitempty"`
 	IONice string `json:"ionice,omitempty"`

@@ -1,4 +1,4 @@
-// The program is a fake `weed worker`, see package fakeworker.
+// Command worker is a fake `weed worker`, see package fakeworker.
 package main
 
 import (

@@ -8,8 +8,10 @@
 // An item is in one of these states until it settles:
 //
 //	waiting ── its time has not come, a retry's back-off runs, or its handler has deferred it
-//	due ────── it was deferred, and needs a concurrency slot from its source again
-//	queued ─── it needs a worker; asking, granted: it needs resources
+//	due ────── it was deferred, and needs a place under its source's limit again
+//	queued ─── it needs a worker
+//	asking ─── a worker has room; it needs its resources
+//	granted ── it has its resources, and needs a place under its source's limit
 //	running ── one attempt is in flight
 //	grace ──── its worker was lost; the outcome may still be delivered
 //	lost ───── on_worker_loss hold: it waits for the worker that lost it

@@ -1,3 +1,2 @@
-// Package spans has the maintenance windows of a group, and the texts about jobs that do not fit into
-// one.
+// Package spans has the maintenance windows of a group, and the times of jobs that do not fit into one.
 package spans

@@ -1,3 +1,3 @@
-// Package tally counts the proposals and the jobs of a group, and has the texts about those that others have or that
-// are disabled.
+// Package tally counts the proposals and the jobs of a group, and has the reasons for those that others have or
+// that are disabled.
 package tally

@@ -235,7 +235,6 @@ func TestAllowed(t *testing.T) {
 		"workflows/group/group.go":          imports("time", "go.temporal.io/sdk/workflow", "~/contract", "~/internal/engine/run/group", "~/workflows/run"),
 		"activities/jobs/run.go":            imports("~/contract", "go.temporal.io/sdk/activity"),
 		"workflows/jobgroup_test.go":        imports("context", "go.temporal.io/sdk/testsuite", "~/testsuite"),
-		"workflows/module.go":               imports("go.uber.org/fx"),
 		"workflows/calls.go":                `import "go.temporal.io/sdk/workflow"` + "\nvar _ = workflow.ExecuteActivity(nil, \"x\")",
 		"contract/names.go":                 imports("time", "~/jobtype", "go.temporal.io/sdk/temporal"),
 		"activities/command/run.go":         imports("os/exec", "~/activities/command/tail", "~/jobtype"),

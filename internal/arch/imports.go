@@ -21,7 +21,6 @@ type importRule struct {
 	name          string
 	in            files
 	scope, except []string
-	exceptFiles   []string
 	// own lists the directories of this repository that may be imported, besides the package's own
 	// tree; nil leaves it to the floors. foreign lists other modules.
 	own, foreign []string
@@ -168,9 +167,9 @@ func everywhereImports() []importRule {
 	return []importRule{
 		{
 			name: "fx-at-the-root", scope: everything, in: inBoth,
-			except: []string{"internal/app/..."}, exceptFiles: []string{"module.go", "module_test.go"},
-			deny: []string{"go.uber.org/fx/...", "go.uber.org/dig/..."},
-			fix:  "write a plain constructor and provide it in the package's module.go",
+			except: []string{"internal/app/..."},
+			deny:   []string{"go.uber.org/fx/...", "go.uber.org/dig/..."},
+			fix:    "write a plain constructor and provide it in internal/app",
 		},
 		{
 			name: "no-embedded-server", scope: everything, except: []string{"devserver/..."}, in: inBoth,
@@ -223,7 +222,7 @@ func (r importRule) find(repo Repo) []string {
 			continue
 		}
 		for _, f := range p.Files {
-			if !r.in.bind(f) || slices.Contains(r.exceptFiles, f.Name) {
+			if !r.in.bind(f) {
 				continue
 			}
 			for i, imported := range f.Imports() {

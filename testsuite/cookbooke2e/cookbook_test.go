@@ -29,7 +29,7 @@ func TestCookbook(t *testing.T) {
 		"A nightly check on every node": nightlyCheck,
 		"A rolling restart":             rollingRestart,
 		"Alert me":                      alertMe,
-		"Move a data centre":            moveDataCentre,
+		"Move a data center":            moveDataCenter,
 	}
 	for _, r := range recipesOf(t, "cookbook.md") {
 		run, known := tests[r.title]
@@ -137,9 +137,9 @@ func alertMe(t *testing.T, r recipe) {
 	expect("backup")
 }
 
-// moveDataCentre: no rack is copied before the approval, and two are copied at a time. A failed rack does not
+// moveDataCenter: no rack is copied before the approval, and two are copied at a time. A failed rack does not
 // affect the others, and `dag retry` repeats only that rack.
-func moveDataCentre(t *testing.T, r recipe) {
+func moveDataCenter(t *testing.T, r recipe) {
 	k := newKitchen(t, "set-maintenance", "copy-rack", "verify-rack")
 	k.open("node-a", "node-b")
 	k.write("move-dc.yaml", r.documents[0])

@@ -145,7 +145,7 @@ Examples:
 			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
 			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
 			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
-			fileFlag("go on with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
+			fileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
 		)),
 		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
 			run, line := t.run, to("dag retry").with(ctx, flagFrom).uses(flagFile, ui.FlagWait)

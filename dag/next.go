@@ -181,12 +181,13 @@ func (r *Run) decide(buf []Decision) []Decision {
 	if r.phase != phaseActive {
 		return buf
 	}
-	r.stopItems()
+	if r.chains.byName != nil {
+		r.stopItems()
+	}
 	if !r.paused {
-		// A started item may let tasks begin that startAll has passed.
-		for from := -1; from < len(buf) && (from < 0 || r.chains.byName != nil) || r.forceItem(); {
-			from = len(buf)
-			buf = r.startAll(buf)
+		buf = r.startAll(buf)
+		if r.chains.byName != nil {
+			buf = r.startItems(buf)
 		}
 	}
 	if r.counts[Pending]+r.counts[Ready]+r.counts[Running] > 0 {
@@ -206,6 +207,15 @@ func (r *Run) startAll(buf []Decision) []Decision {
 	buf = r.fillPlaces(buf)
 	if r.gating {
 		buf = r.startGated(buf) // A task with a new place has just left its gate.
+	}
+	return buf
+}
+
+// startItems follows startAll: a started item may let tasks begin that startAll has passed.
+func (r *Run) startItems(buf []Decision) []Decision {
+	for from := 0; from < len(buf) || r.forceItem(); {
+		from = len(buf)
+		buf = r.startAll(buf)
 	}
 	return buf
 }

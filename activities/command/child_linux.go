@@ -179,8 +179,15 @@ func outcomeOf(r report) ended { return ended{code: r.Code, signal: r.Signal} }
 func (c *shimChild) exited() <-chan struct{} { return c.dead }
 func (c *shimChild) gone() <-chan struct{}   { return c.done }
 
-func (c *shimChild) family(table []process) []process {
-	return descendants(table, c.shim.Process.Pid)
+func (c *shimChild) family() ([]process, error) {
+	table, enough := offspring([]int{c.shim.Process.Pid})
+	if !enough {
+		var err error
+		if table, err = processTable(); err != nil {
+			return nil, err
+		}
+	}
+	return descendants(table, c.shim.Process.Pid), nil
 }
 
 func (c *shimChild) terminate() { c.request(request{}) }

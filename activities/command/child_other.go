@@ -32,7 +32,7 @@ func (p program) startGroup(pipes *pipes) (child, error) {
 
 func (c *groupChild) exited() <-chan struct{}    { return c.dead }
 func (c *groupChild) gone() <-chan struct{}      { return c.dead }
-func (c *groupChild) family([]process) []process { return nil }
+func (c *groupChild) family() ([]process, error) { return nil, errNoProcessTable }
 func (c *groupChild) terminate()                 { _ = c.command.Process.Kill() }
 func (c *groupChild) kill()                      { _ = c.command.Process.Kill() }
 func (c *groupChild) abandon()                   {}

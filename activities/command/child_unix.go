@@ -67,7 +67,11 @@ func (c *groupChild) attend(command *exec.Cmd) {
 func (c *groupChild) exited() <-chan struct{} { return c.dead }
 func (c *groupChild) gone() <-chan struct{}   { return c.dead }
 
-func (c *groupChild) family(table []process) []process { return family(table, c.pid) }
+// Descendants that left the group count: the program may wait for them.
+func (c *groupChild) family() ([]process, error) {
+	table, err := processTable()
+	return closure(table, func(p process) bool { return p.group == c.pid || p.pid == c.pid }), err
+}
 
 func (c *groupChild) terminate() { c.signal(syscall.SIGTERM) }
 func (c *groupChild) kill()      { c.signal(syscall.SIGKILL) }

@@ -94,20 +94,46 @@ func (l *ledger) notes() []*note {
 	return list
 }
 
-// recordPause: if worker and shim are killed together, a process is missed that started within this time, scrubbed
-// its environment and left its cgroup.
-const recordPause = 250 * time.Millisecond
+// Pauses between two looks at the programs. If worker and shim are killed together, a process is missed that started
+// after the last look, scrubbed its environment and left its cgroup.
+const (
+	recordPause    = 250 * time.Millisecond
+	maxRecordPause = 10 * time.Second
+	// recordShare keeps the looks below a twentieth of a core.
+	recordShare = 20
+)
 
 func (l *ledger) record(ctx context.Context) {
-	for waitContext(ctx, recordPause) {
-		table, err := processTable()
-		if err != nil {
+	for pause := recordPause; waitContext(ctx, pause); {
+		begun := time.Now()
+		if l.look() != nil {
 			return
 		}
-		for _, n := range l.notes() {
-			n.observe(table)
-		}
+		pause = pauseAfter(time.Since(begun))
 	}
+}
+
+func pauseAfter(look time.Duration) time.Duration {
+	return min(max(recordPause, recordShare*look), maxRecordPause)
+}
+
+// look notes the processes of all programs. It reads the process table once at most, and only for a note that needs it.
+func (l *ledger) look() error {
+	var all []process
+	for _, n := range l.notes() {
+		table, enough := n.nearby()
+		if !enough && all == nil {
+			var err error
+			if all, err = processTable(); err != nil {
+				return err
+			}
+		}
+		if !enough {
+			table = all
+		}
+		n.observe(table)
+	}
+	return nil
 }
 
 // before returns a program that must end before one of owner may start.

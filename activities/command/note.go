@@ -95,6 +95,26 @@ func (n *note) process(pid int) {
 	}
 }
 
+// nearby returns the processes below the shim and below the noted ones: a running program has no others, because the
+// shim is a child subreaper. It returns false if only the process table is enough.
+func (n *note) nearby() ([]process, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.left: // Its processes may be known by their mark only.
+		return nil, false
+	case n.PID == 0:
+		return nil, true
+	case !n.Shim:
+		return nil, false
+	}
+	roots := append(cgroup.Members(n.Cgroup), n.PID)
+	for _, one := range n.Seen {
+		roots = append(roots, one.PID)
+	}
+	return offspring(roots)
+}
+
 func (n *note) observe(table []process) {
 	living, _ := n.living(table)
 	seen := make([]identity, 0, len(living))

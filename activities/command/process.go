@@ -55,7 +55,8 @@ type child interface {
 type signs interface {
 	exited() <-chan struct{}
 	gone() <-chan struct{}
-	family(table []process) []process
+	// family returns the program and its descendants.
+	family() ([]process, error)
 }
 
 type signaled interface {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,6 +40,49 @@ func processTable() ([]process, error) {
 		}
 	}
 	return table, nil
+}
+
+// offspring returns roots and their descendants by process id. The cost does not depend on other processes. The kernel
+// may leave a new process out while another one ends; the next call has it. It returns false if the kernel lists no children.
+func offspring(roots []int) ([]process, bool) {
+	if _, err := os.Lstat("/proc/thread-self/children"); err != nil {
+		return nil, false
+	}
+	var table []process
+	known := map[int]bool{}
+	for todo := slices.Clone(roots); len(todo) > 0; {
+		pid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if known[pid] {
+			continue
+		}
+		known[pid] = true
+		if one, ok := readProcess(pid); ok {
+			table, todo = append(table, one), append(todo, childrenOf(pid)...)
+		}
+	}
+	slices.SortFunc(table, func(a, b process) int { return a.pid - b.pid })
+	return table, true
+}
+
+// childrenOf reads the children of each thread.
+func childrenOf(pid int) (children []int) {
+	folder := fmt.Sprintf("/proc/%d/task", pid)
+	tasks, err := os.Open(folder)
+	if err != nil {
+		return nil
+	}
+	names, _ := tasks.Readdirnames(-1) // The process may end meanwhile.
+	_ = tasks.Close()
+	for _, name := range names {
+		text, _ := os.ReadFile(folder + "/" + name + "/children") // So may the thread.
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children
 }
 
 // Fields of /proc/PID/stat after the name, counted from 0; see proc_pid_stat(5).

@@ -14,6 +14,7 @@ type process struct {
 }
 
 func processTable() ([]process, error)       { return nil, errNoProcessTable }
+func offspring([]int) ([]process, bool)      { return nil, false }
 func readProcess(int) (process, bool)        { return process{}, false }
 func transferred(int) uint64                 { return 0 }
 func marked(int, string, time.Duration) bool { return false }

@@ -85,21 +85,16 @@ func (w *watcher) beat(ctx context.Context) {
 
 // fingerprint changes when a process used CPU, read or wrote, or when one came or went.
 func fingerprint(child child) (sum uint64, ok bool) {
-	table, err := processTable()
+	members, err := child.family()
 	if err != nil {
 		return 0, false
 	}
-	for _, p := range child.family(table) {
+	for _, p := range members {
 		for _, value := range []uint64{uint64(p.pid), p.start, p.ticks, transferred(p.pid)} { //nolint:gosec // process ids are positive
 			sum = (sum ^ value) * fingerprintBase
 		}
 	}
 	return sum, true
-}
-
-// Descendants that left the group count: the program may wait for them.
-func family(table []process, leader int) []process {
-	return closure(table, func(p process) bool { return p.group == leader || p.pid == leader })
 }
 
 func descendants(table []process, root int) []process {

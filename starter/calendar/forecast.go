@@ -61,11 +61,27 @@ type ForecastType struct {
 
 // ForecastOf computes the next days of the named job types. It simulates all, since they share lanes.
 func ForecastOf(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration, names ...string) (Forecast, error) {
-	return new(Memory).Forecast(ctx, client, now, ahead, names...)
+	found, err := new(Memory).forecast(ctx, client, now, ahead)
+	return found.of(names), err
 }
 
-// Forecast is [ForecastOf] with a memory of earlier forecasts.
-func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration, names ...string) (Forecast, error) {
+// Forecast is [ForecastOf] with a memory of earlier forecasts. Callers at the same time share one forecast.
+func (m *Memory) Forecast(ctx context.Context, client *starter.Client, ahead time.Duration, names ...string) (Forecast, error) {
+	found, err := m.shared(ctx, ahead.String(), func(ctx context.Context, now time.Time) (Forecast, error) {
+		return m.forecast(ctx, client, now, ahead)
+	})
+	return found.of(names), err
+}
+
+// of returns a copy with the named job types, or with all.
+func (f Forecast) of(names []string) Forecast {
+	other := func(name string) bool { return len(names) > 0 && !slices.Contains(names, name) }
+	f.Ticks = slices.DeleteFunc(append([]forecast.Tick{}, f.Ticks...), func(t forecast.Tick) bool { return other(t.JobType) })
+	f.Types = slices.DeleteFunc(append([]ForecastType{}, f.Types...), func(t ForecastType) bool { return other(t.JobType) })
+	return f
+}
+
+func (m *Memory) forecast(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration) (Forecast, error) {
 	known, err := jobtypes.Of(client).List(ctx)
 	if err != nil {
 		return Forecast{}, err
@@ -92,12 +108,9 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 	if types, err = withHolders(ctx, client, types); err != nil {
 		return Forecast{}, fmt.Errorf("forecast: %w", err)
 	}
-	wanted := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 	for _, tick := range forecast.Of(now, types) {
-		if wanted(tick.JobType) {
-			tick.Text = explain.TextTick(tick.Code)
-			found.Ticks = append(found.Ticks, tick)
-		}
+		tick.Text = explain.TextTick(tick.Code)
+		found.Ticks = append(found.Ticks, tick)
 		at := slices.IndexFunc(found.Types, func(t ForecastType) bool { return t.JobType == tick.JobType })
 		found.Types[at].Due++
 		if tick.State == contract.TickRuns {
@@ -106,7 +119,6 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 			found.Types[at].Skipped++
 		}
 	}
-	found.Types = slices.DeleteFunc(found.Types, func(t ForecastType) bool { return !wanted(t.JobType) })
 	return found, nil
 }
 

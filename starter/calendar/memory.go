@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/starter"
@@ -13,8 +15,34 @@ import (
 
 // Memory keeps the usual durations of job types between forecasts. It saves two of three calls per job type.
 type Memory struct {
+	flight singleflight.Group
+
 	mu   sync.Mutex
 	left map[string]lastRun
+}
+
+// forecastWithin bounds a forecast, whose callers may have left.
+const forecastWithin = time.Minute
+
+// shared computes a forecast once for all callers that wait for it. A forecast that began before the call may miss a
+// change, so its caller waits for the next one.
+func (m *Memory) shared(ctx context.Context, key string, compute func(ctx context.Context, now time.Time) (Forecast, error)) (Forecast, error) {
+	for called := time.Now(); ; {
+		answer := m.flight.DoChan(key, func() (any, error) {
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), forecastWithin)
+			defer cancel()
+			return compute(limited, time.Now().UTC())
+		})
+		select {
+		case <-ctx.Done():
+			return Forecast{}, context.Cause(ctx)
+		case result := <-answer:
+			found, _ := result.Val.(Forecast)
+			if result.Err != nil || !found.AsOf.Before(called) {
+				return found, result.Err
+			}
+		}
+	}
 }
 
 type lastRun struct {

@@ -3,6 +3,7 @@ package calendar
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -44,4 +45,69 @@ func TestMemoryReadsAnEndedRunOnce(t *testing.T) {
 	scrub.Recent = scrub.Recent[:1]
 	m.forget([]jobtypes.JobType{scrub})
 	assert.Empty(t, m.left)
+}
+
+// TestAForecastIsShared by all that call for it at the same time. A later caller gets one that began after its call, and
+// a caller that leaves ends no forecast.
+func TestAForecastIsShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var m Memory
+		computed, turn := 0, make(chan struct{})
+		call := func(ctx context.Context, answers chan<- error) {
+			go func() {
+				called := time.Now()
+				found, err := m.shared(ctx, "168h", func(ctx context.Context, now time.Time) (Forecast, error) {
+					computed++
+					select {
+					case <-turn:
+						return Forecast{AsOf: now}, nil
+					case <-ctx.Done():
+						return Forecast{}, ctx.Err()
+					}
+				})
+				if err == nil {
+					assert.False(t, found.AsOf.Before(called))
+				}
+				answers <- err
+			}()
+		}
+		answers, left := make(chan error, 20), make(chan error, 1)
+		leaving, leave := context.WithCancel(t.Context())
+		call(leaving, left)
+		synctest.Wait()
+		for range 10 {
+			call(t.Context(), answers)
+		}
+		time.Sleep(time.Second)
+		for range 10 {
+			call(t.Context(), answers)
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, computed)
+		leave()
+		require.ErrorIs(t, <-left, context.Canceled)
+		turn <- struct{}{}
+		synctest.Wait()
+		assert.Len(t, answers, 10)
+		assert.Equal(t, 2, computed, "one for all later callers")
+		turn <- struct{}{}
+		for range 20 {
+			require.NoError(t, <-answers)
+		}
+		assert.Equal(t, 2, computed)
+	})
+}
+
+// TestAForecastOfOne leaves the shared one as it is.
+func TestAForecastOfOne(t *testing.T) {
+	t.Parallel()
+	all := Forecast{Ticks: []ForecastTick{{JobType: "a"}, {JobType: "b"}}, Types: []ForecastType{{JobType: "a"}, {JobType: "b"}}}
+	one := all.of([]string{"b"})
+	assert.Equal(t, []ForecastTick{{JobType: "b"}}, one.Ticks)
+	assert.Equal(t, []ForecastType{{JobType: "b"}}, one.Types)
+	copied := all.of(nil)
+	clear(copied.Ticks)
+	assert.Equal(t, []ForecastTick{{JobType: "a"}, {JobType: "b"}}, all.Ticks)
+	assert.NotNil(t, Forecast{}.of(nil).Ticks)
 }

@@ -82,7 +82,7 @@ const (
 
 // Night reads the runs that ended since from or are open, and the forecast until then.
 func (m *Memory) Night(ctx context.Context, client *starter.Client, now, from, until time.Time) (Night, error) {
-	ahead, err := m.Forecast(ctx, client, now, until.Sub(now))
+	ahead, err := m.Forecast(ctx, client, (until.Sub(now) + time.Hour - 1).Truncate(time.Hour)) // The same for all callers.
 	if err != nil {
 		return Night{}, err
 	}

@@ -52,7 +52,7 @@ func addCalendar(a *api.API, memory *calendar.Memory) {
 		May: may, Reach: api.Some,
 		Live: api.LiveCalendar(),
 	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Forecast, error) {
-		found, err := memory.Forecast(ctx, call.Client, time.Now().UTC(), in.span(), in.names()...)
+		found, err := memory.Forecast(ctx, call.Client, in.span(), in.names()...)
 		sees := func(name string) bool { return call.Sees(access.Scope{JobType: name}) }
 		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.ForecastTick) bool { return !sees(t.JobType) })
 		found.Types = slices.DeleteFunc(found.Types, func(t calendar.ForecastType) bool { return !sees(t.JobType) })

@@ -180,8 +180,11 @@ func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open st
 
 // waited reports whether the run of an instant was kept back. Otherwise the buffer was free from its instant, even if it started
 // later: a Schedule that is late takes several instants before it starts the first.
+// A run without an end was listed before the Schedule started this one after it.
 func (t JobType) waited(due time.Time) bool {
-	return slices.ContainsFunc(t.Runs, func(run Run) bool { return !run.Due.IsZero() && run.Due.Before(due) && run.Ended.After(due) })
+	return slices.ContainsFunc(t.Runs, func(run Run) bool {
+		return !run.Due.IsZero() && run.Due.Before(due) && (run.Ended.IsZero() || run.Ended.After(due))
+	})
 }
 
 func (t JobType) pausedAt(at time.Time) bool {

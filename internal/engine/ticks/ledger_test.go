@@ -173,6 +173,11 @@ func TestKeptBack(t *testing.T) {
 	assert.Equal(t, contract.TickSkipped, told[2].State, "00:20 came while 00:10 was kept back")
 	assert.Equal(t, contract.TickWaiting, told[3].State)
 	assert.Equal(t, "group/scrub-10", told[3].Run)
+	// The runs were listed before the first one ended, and the Schedule was read after it had started the second.
+	known.Runs[0].Ended, known.Runs[0].Outcome = time.Time{}, ""
+	told = ticks.Of(at(35), known)
+	assert.Equal(t, contract.TickSkipped, told[2].State, "00:20 came while 00:10 was kept back")
+	assert.Equal(t, contract.TickWaiting, told[3].State)
 	// The Schedule notices the end of a run late, and starts the next one then.
 	known.Runs[0].Ended, known.Runs[1].Started = at(20).Add(-2*time.Second), at(20).Add(3*time.Second)
 	assert.Equal(t, contract.TickSkipped, ticks.Of(at(35), known)[2].State, "00:20 came before 00:10 had started")

@@ -117,7 +117,7 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 	for _, seq := range c.Chunks {
 		items = append(items, chunkID(c.Turn, seq))
 	}
-	for _, id := range append(items, backlogID(c.Turn)) {
+	for _, id := range append(items, backlogID(c.Turn, c.Backlog)) {
 		r.loop.Admission.ReleaseKnown(id)
 	}
 }

@@ -21,9 +21,17 @@ const backlogKey = "\x00backlog"
 
 func backlogHash(jobType string) uint64 { return contract.DedupeHash(jobType, backlogKey) }
 
-func backlogID(turn int) string { return turnID(run.ChunkPrefix, turn) }
+// backlogID differs for each claim of a turn, so that a late answer does not count.
+func backlogID(turn, claim int) string {
+	if claim <= 1 {
+		return turnID(run.ChunkPrefix, turn)
+	}
+	return fmt.Sprintf("%s.again-%d", turnID(run.ChunkPrefix, turn), claim)
+}
 
-func chunkID(turn, seq int) string { return fmt.Sprintf("%s.chunk-%d", backlogID(turn), seq) }
+func chunkID(turn, seq int) string {
+	return fmt.Sprintf("%s.chunk-%d", turnID(run.ChunkPrefix, turn), seq)
+}
 
 // chunkOf returns the number of a chunk from its id; 0 means the claim on the backlog.
 func chunkOf(id string) (seq int, ok bool) {
@@ -42,9 +50,9 @@ func (r *groupRun) carryOutClaim(command source.Command) {
 	link := r.loop.Admission
 	switch c := command.(type) {
 	case chunks.ClaimBacklog:
-		link.RequestKeys(backlogID(c.Turn), []uint64{backlogHash(r.in.Spec.Name)})
+		link.RequestKeys(backlogID(c.Turn, c.Claim), []uint64{backlogHash(r.in.Spec.Name)})
 	case chunks.LeaveBacklog:
-		link.ReleaseKnown(backlogID(c.Turn))
+		link.ReleaseKnown(backlogID(c.Turn, c.Claim))
 	case chunks.ReadKeys:
 		r.reading = &reading{seq: c.Seq, future: callReadKeys(r.ctx, contract.ReadKeysInput{
 			Run: workflow.GetInfo(r.ctx).WorkflowExecution.ID, JobType: r.in.Spec.Name, Refs: c.Refs,

@@ -33,10 +33,11 @@ type TakeTurn struct{ Turn, Round int }
 type LeaveLane struct{ Turn, Round int }
 
 // LeaveTurn gives back the turn of that number and its claims, granted or not. Late counts the claims of late
-// detections, Chunks are those with open jobs, Rounds the further requests of the lane. With Unasked the group has not requested the turn; a lost
-// workflow task may have done so.
+// detections, Chunks are those with open jobs, Backlog is the last claim on the backlog, Rounds the further requests of
+// the lane. With Unasked the group has not requested the turn; a lost workflow task may have done so.
 type LeaveTurn struct {
 	Turn, Late, Rounds int
+	Backlog            int
 	Chunks             []int
 	Unasked            bool
 }

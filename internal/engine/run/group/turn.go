@@ -269,7 +269,9 @@ func (g *course) missTurn(opens, now time.Time) {
 // leaveTurn releases the turn with its claims. The next request has other names, so a late answer does not count.
 func (g *course) leaveTurn() {
 	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
-		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds, Chunks: g.chunks.Leave()})
+		left := LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds}
+		left.Chunks, left.Backlog = g.chunks.Leave()
+		g.do(left)
 	}
 	g.detect.Late.Claims, g.lane = 0, breaks.Break{}
 	g.turn.Number++

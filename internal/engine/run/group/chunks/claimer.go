@@ -36,6 +36,8 @@ type Claimer struct {
 	// Owns: the group has the backlog of its job type. TakenBy is the group that has it instead.
 	Owns    bool   `json:"owns,omitempty"`
 	TakenBy string `json:"taken_by,omitempty"`
+	// Claim is the number of the last claim on the backlog in this turn.
+	Claim int `json:"claim,omitempty"`
 	// Since is when the step began.
 	Since time.Time `json:"since,omitzero"`
 	Backoff

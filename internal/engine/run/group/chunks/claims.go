@@ -110,10 +110,11 @@ func (c *Claims) More(turn int, now time.Time) any {
 		return nil
 	case c.Owns && todo.Keyed() == 0:
 		c.Owns = false
-		return LeaveBacklog{Turn: turn}
+		return LeaveBacklog{Turn: turn, Claim: c.Claim}
 	case !todo.Due(contract.MaxChunk):
 		return nil
 	case !c.Owns && todo.Keyed() > c.jobs.Window:
+		c.Claim++
 		c.Begin(Owning, now)
 	default:
 		c.open(now)
@@ -141,7 +142,7 @@ func (c *Claims) open(now time.Time) {
 func (c *Claims) command(turn int) any {
 	switch c.Step {
 	case Owning:
-		return ClaimBacklog{Turn: turn}
+		return ClaimBacklog{Turn: turn, Claim: c.Claim}
 	case Reading:
 		return ReadKeys{Seq: c.Seq, Refs: refsOf(c.Asked())}
 	case Asking:
@@ -273,7 +274,7 @@ func (c *Claims) Stop(turn int) (out Result) {
 		out.Do = append(out.Do, LeaveChunk{Turn: turn, Seq: c.Seq})
 	}
 	if c.Owns || c.Step == Owning {
-		out.Do = append(out.Do, LeaveBacklog{Turn: turn})
+		out.Do = append(out.Do, LeaveBacklog{Turn: turn, Claim: c.Claim})
 	}
 	c.Owns = false
 	c.End()
@@ -283,15 +284,17 @@ func (c *Claims) Stop(turn int) (out Result) {
 	return settled(out)
 }
 
-// Leave ends all chunks with the turn and returns their numbers. The next claim is one of all open jobs.
-func (c *Claims) Leave() (released []int) {
+// Leave ends all chunks with the turn. It returns their numbers and that of the claim on the backlog. The next claim
+// is one of all open jobs.
+func (c *Claims) Leave() (released []int, claim int) {
 	if c.Step == Owning {
 		c.End()
 	}
 	for _, j := range c.jobs.Open.Sorted() {
 		j.Chunk = 0
 	}
-	return c.release()
+	claim, c.Claim = c.Claim, 0
+	return c.release(), claim
 }
 
 // Hashes are the keys of the open jobs of a chunk.

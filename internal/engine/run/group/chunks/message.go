@@ -5,10 +5,11 @@ import (
 )
 
 // ClaimBacklog claims the right to work on the backlog of the job type. The answer is [BacklogClaimed] or [Refused].
-type ClaimBacklog struct{ Turn int }
+// Claim counts these claims of the turn, so that a late answer to an earlier one does not count.
+type ClaimBacklog struct{ Turn, Claim int }
 
 // LeaveBacklog gives it back.
-type LeaveBacklog struct{ Turn int }
+type LeaveBacklog struct{ Turn, Claim int }
 
 // ReadKeys reads the keys of a chunk. The answer is [KeysRead].
 type ReadKeys struct {

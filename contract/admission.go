@@ -302,8 +302,10 @@ type WatchHoldersResult struct {
 
 // AskHoldersInput is the argument of [AskHoldersActivity].
 type AskHoldersInput struct {
-	// Previous is the run of admission before a reset. The result includes its last state.
-	Previous string `json:"previous,omitempty"`
+	// Previous is the run of admission before a reset. The result includes its last state, or that of the newest run if
+	// it is not in Known. A reset to a point before an earlier reset finds an older run than the newest in its history.
+	Previous string   `json:"previous,omitempty"`
+	Known    []string `json:"known,omitempty"`
 	// Limit to workflows started after this time that visibility shows late. The activity looks for minutes.
 	LateSince time.Time `json:"late_since,omitzero"`
 }

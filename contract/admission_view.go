@@ -17,13 +17,15 @@ type AdmissionFilter struct {
 // AdmissionView is the state of admission for operators. The counts ignore the filter.
 type AdmissionView struct {
 	// Admission grants nothing until the running groups, of which Expected are missing, have asserted their holdings.
-	Recovering bool              `json:"recovering,omitempty"`
-	Expected   []string          `json:"expected,omitempty"`
-	Lanes      []AdmissionLane   `json:"lanes,omitempty"`
-	Pools      []AdmissionPool   `json:"pools,omitempty"`
-	Objects    []AdmissionThing  `json:"objects,omitempty"`
-	Keys       int               `json:"keys"`
-	Holders    []AdmissionHolder `json:"holders,omitempty"`
+	Recovering bool     `json:"recovering,omitempty"`
+	Expected   []string `json:"expected,omitempty"`
+	// Unlisted is the reason why the running groups could not be listed. Admission tries again during the recovery.
+	Unlisted string            `json:"unlisted,omitempty"`
+	Lanes    []AdmissionLane   `json:"lanes,omitempty"`
+	Pools    []AdmissionPool   `json:"pools,omitempty"`
+	Objects  []AdmissionThing  `json:"objects,omitempty"`
+	Keys     int               `json:"keys"`
+	Holders  []AdmissionHolder `json:"holders,omitempty"`
 
 	LaneCount   int `json:"lane_count,omitempty"`
 	PoolCount   int `json:"pool_count,omitempty"`

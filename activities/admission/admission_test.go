@@ -3,6 +3,7 @@ package admission_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,9 +27,12 @@ type temporal struct {
 	// runs has the first run and the status of workflows, by id.
 	runs  map[string]run
 	lists [][]string
-	asked []string
-	query string
-	fault error
+	// closed has the closed runs of admission, newest first; queried are the runs that were queried.
+	closed  []string
+	queried []string
+	asked   []string
+	query   string
+	fault   error
 }
 
 type run struct {
@@ -36,7 +40,12 @@ type run struct {
 	status enums.WorkflowExecutionStatus
 }
 
-func (f *temporal) QueryWorkflowWithOptions(context.Context, *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+func (f *temporal) QueryWorkflowWithOptions(_ context.Context, request *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	if request.QueryType == contract.QueryDurable {
+		f.queried = append(f.queried, request.RunID)
+		payloads, err := converter.GetDefaultDataConverter().ToPayloads(contract.DurableResult{Data: []byte(request.RunID)})
+		return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+	}
 	if f.fault != nil {
 		return nil, f.fault
 	}
@@ -55,6 +64,15 @@ func (f *temporal) DescribeWorkflowExecution(_ context.Context, id, _ string) (*
 }
 
 func (f *temporal) ListWorkflow(_ context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	if strings.Contains(request.GetQuery(), "WorkflowId = 'admission' AND ExecutionStatus != 'ContinuedAsNew'") {
+		page := &workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{
+			{Execution: &commonpb.WorkflowExecution{RunId: "default-test-run-id"}, Status: open},
+		}}
+		for _, id := range f.closed {
+			page.Executions = append(page.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{RunId: id}, Status: ended})
+		}
+		return page, nil
+	}
 	if request.GetNamespace() != "here" || len(f.lists) == 0 {
 		return nil, errors.New("not scripted")
 	}
@@ -156,4 +174,20 @@ func TestAskHoldersThatShowLate(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"late", "later", "expected"}, result.WorkflowIDs)
 	assert.Contains(t, f.query, "StartTime >= '2026-01-02T03:04:05Z'")
+}
+
+// TestAskHoldersInheritsFromTheNewestRun: after a reset to a point before an earlier reset, the history names an older
+// run. Once the newest is known, the older one is asked.
+func TestAskHoldersInheritsFromTheNewestRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		known []string
+		want  string
+	}{{[]string{"first"}, "second"}, {[]string{"second", "first"}, "first"}, {nil, "first"}} {
+		f := &temporal{lists: [][]string{{}, {}}, closed: []string{"second", "first"}}
+		result, err := execute[contract.AskHoldersResult](t, f, contract.AskHoldersActivity, contract.AskHoldersInput{Previous: "first", Known: c.known})
+		require.NoError(t, err)
+		assert.Equal(t, contract.Inherited{From: c.want, Data: []byte(c.want)}, result.Inherited)
+		assert.Equal(t, []string{c.want}, f.queried)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -26,7 +27,11 @@ func latePauses() []time.Duration {
 // AskHolders is [contract.AskHoldersActivity]: every running group and DAG run asserts its holdings and requests.
 // With LateSince only those that visibility lists later do so. A repeat is harmless.
 func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {
-	result := contract.AskHoldersResult{Inherited: a.inherited(ctx, in.Previous)}
+	previous, err := a.before(ctx, in)
+	result := contract.AskHoldersResult{Inherited: a.inherited(ctx, previous)}
+	if err != nil {
+		return result, err
+	}
 	asked := map[string]bool{}
 	pauses, filter := []time.Duration{0, a.pause}, ""
 	if !in.LateSince.IsZero() {
@@ -79,6 +84,24 @@ func (a *Activities) known(ctx context.Context, asked map[string]bool) error {
 		asked[holder.WorkflowID] = asked[holder.WorkflowID] || holder.FirstRunID != ""
 	}
 	return err
+}
+
+// mostRuns is the most runs of admission listed.
+const mostRuns = 100
+
+// before returns the run whose state is requested: the newest closed run, unless it is known.
+func (a *Activities) before(ctx context.Context, in contract.AskHoldersInput) (string, error) {
+	if in.Previous == "" || len(in.Known) == 0 {
+		return in.Previous, nil
+	}
+	closed, err := rpc.ClosedRuns{
+		Lists: a.temporal.ListWorkflow, Namespace: a.namespace, WorkflowID: contract.AdmissionWorkflowID,
+		Asking: activity.GetInfo(ctx).WorkflowExecution.RunID, Lag: a.pause, Most: mostRuns,
+	}.List(ctx)
+	if err != nil || len(closed) == 0 || slices.Contains(in.Known, closed[0]) {
+		return in.Previous, err
+	}
+	return closed[0], nil
 }
 
 func (a *Activities) inherited(ctx context.Context, previous string) contract.Inherited {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -20,10 +19,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// visibilityLooks bounds the looks at a late list; lookShare is the pause between them: a share of the usual lag.
 const (
-	visibilityLooks = 20
-	lookShare       = 4
 	// mostMissed bounds the newest runs that are looked at if none of the known ones is listed.
 	mostMissed = 10
 	// endsAtOnce is the number of histories that are read at once.
@@ -162,39 +158,14 @@ func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (str
 	return closed[0], nil
 }
 
-// closedRuns returns the newest first. Visibility lags, so it looks again until the asking run is the only open one.
 func (c *Control) closedRuns(ctx context.Context, workflowID, asking string) ([]string, error) {
-	for look := 1; ; look++ {
-		closed, current, err := c.listedRuns(ctx, workflowID, asking)
-		if err != nil || current || look == visibilityLooks {
-			return closed, err
-		}
-		if err := rpc.NextEvent(ctx, time.After(c.visibilityLag/lookShare)); err != nil {
-			return nil, err
-		}
+	runs := rpc.ClosedRuns{
+		Lists: func(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+			return c.raw.WorkflowService().ListWorkflowExecutions(ctx, request)
+		},
+		Namespace: activity.GetInfo(ctx).Namespace, WorkflowID: workflowID, Asking: asking, Lag: c.visibilityLag, Most: maxPassed + mostMissed,
 	}
-}
-
-func (c *Control) listedRuns(ctx context.Context, workflowID, asking string) (closed []string, current bool, err error) {
-	listed, err := c.raw.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: activity.GetInfo(ctx).Namespace, PageSize: maxPassed + mostMissed,
-		Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'ContinuedAsNew'", workflowID),
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("look for earlier runs of %s: %w", workflowID, err)
-	}
-	seen, behind := false, false
-	for _, execution := range listed.GetExecutions() {
-		switch id := execution.GetExecution().GetRunId(); {
-		case id == asking:
-			seen = true
-		case execution.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || execution.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
-			behind = true
-		default:
-			closed = append(closed, id)
-		}
-	}
-	return closed, seen && !behind, nil
+	return runs.List(ctx)
 }
 
 // howItEnded returns nil if the server no longer has the run, or if the entity continued.

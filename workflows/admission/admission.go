@@ -3,6 +3,7 @@ package admission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -45,8 +46,8 @@ type run struct {
 	outbox   outbox
 	watch    workflow.Future
 	asking   *question
-	// previous: see [contract.AdmissionInput].
-	previous []string
+	// previous: see [contract.AdmissionInput]. newer are later runs whose state was inherited before.
+	previous, newer []string
 	// inherited is the origin of the durable part of the state.
 	inherited contract.Inherited
 }
@@ -118,11 +119,13 @@ func (a *run) takeReset() {
 		return
 	}
 	a.step(admission.Recover{})
-	a.previous = append([]string{before}, a.previous...)
+	a.previous, a.newer = append([]string{before}, a.previous...), nil
 	a.askPrevious()
 }
 
-func (a *run) askPrevious() { a.ask(contract.AskHoldersInput{Previous: a.previous[0]}) }
+func (a *run) askPrevious() {
+	a.ask(contract.AskHoldersInput{Previous: a.previous[0], Known: slices.Concat(a.newer, a.previous)})
+}
 
 func (a *run) ask(in contract.AskHoldersInput) {
 	a.asking = &question{in, callAskHolders(a.ctx, in)}
@@ -132,7 +135,11 @@ func (a *run) attend() {
 	if a.watch == nil && !a.core.Idle() {
 		a.watch = callWatchHolders(a.ctx)
 	}
-	if a.asking == nil && a.core.Asking() {
+	switch {
+	case a.asking != nil || !a.core.Asking() || a.loop.Now().Before(a.core.ListAt()):
+	case len(a.previous) > 0:
+		a.askPrevious()
+	default:
 		a.ask(contract.AskHoldersInput{})
 	}
 }
@@ -187,22 +194,19 @@ func (a *run) collectWatch() {
 	}
 }
 
-// collectAsked applies the list of queried workflows. After the first list it queries those that visibility shows late.
+// collectAsked applies the list of queried workflows, or asks again. After the first list it queries those that
+// visibility shows late.
 func (a *run) collectAsked() {
 	asked := a.asking
 	a.asking = nil
 	var result contract.AskHoldersResult
 	if err := asked.future.Get(a.ctx, &result); err != nil {
 		workflow.GetLogger(a.ctx).Error("The holders could not be queried; admission continues after the limit.", "error", err)
-		a.step(admission.Expected{Final: true})
+		a.unlisted(err)
 		return
 	}
-	if asked.Previous != "" {
-		a.step(admission.Inherited{Durable: a.durableOf(&result.Inherited)})
-		if a.previous = a.previous[1:]; len(a.previous) > 0 {
-			a.askPrevious()
-			return
-		}
+	if asked.Previous != "" && a.inheritMore(asked, result) {
+		return
 	}
 	if asked.LateSince.IsZero() {
 		if a.inherited.From != "" || asked.Previous != "" { // The first run of a namespace has nothing to recover.
@@ -211,6 +215,35 @@ func (a *run) collectAsked() {
 		a.step(admission.Expected{IDs: result.WorkflowIDs, Final: true})
 		a.ask(contract.AskHoldersInput{LateSince: a.loop.Now().Add(-lateStart)})
 	}
+}
+
+// unlisted lets the core decide when the holders are queried again.
+func (a *run) unlisted(err error) {
+	if !a.core.Asking() {
+		return
+	}
+	reason := err.Error()
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		reason = failed.Message()
+	}
+	a.auditUnlisted(reason)
+	a.step(admission.Unlisted{Reason: reason})
+}
+
+// inheritMore inherits from a run before a reset, and asks for the next one if there is one.
+func (a *run) inheritMore(asked *question, result contract.AskHoldersResult) (more bool) {
+	from := result.Inherited.From
+	a.step(admission.Inherited{Durable: a.durableOf(&result.Inherited)})
+	if from != "" && from != asked.Previous {
+		a.newer = append(a.newer, from)
+	} else {
+		a.previous = a.previous[1:]
+	}
+	if len(a.previous) == 0 {
+		return false
+	}
+	a.askPrevious()
+	return true
 }
 
 // lateStart is the longest delay before visibility shows a workflow that has started.

@@ -3,6 +3,7 @@ package admission_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ type model struct {
 	asked   []contract.AskHoldersInput
 	// left has the durable states of the runs before resets.
 	left map[string][]byte
+	// newest is the newest closed run. unlisted counts the lists of running groups that fail.
+	newest   string
+	unlisted int
 	// ended is the end of the runs before, passed lists the runs whose end was queried.
 	ended  contract.EntityEndResult
 	passed []string
@@ -62,7 +66,15 @@ func newModel(t *testing.T) *model {
 		if !in.LateSince.IsZero() {
 			return contract.AskHoldersResult{}, nil
 		}
-		return contract.AskHoldersResult{WorkflowIDs: b.running, Inherited: contract.Inherited{From: in.Previous, Data: b.left[in.Previous]}}, nil
+		if b.unlisted > 0 {
+			b.unlisted--
+			return contract.AskHoldersResult{}, temporal.NewNonRetryableApplicationError("too large", "BlobSize", nil)
+		}
+		from := in.Previous
+		if from != "" && b.newest != "" && !slices.Contains(in.Known, b.newest) {
+			from = b.newest
+		}
+		return contract.AskHoldersResult{WorkflowIDs: b.running, Inherited: contract.Inherited{From: from, Data: b.left[from]}}, nil
 	}, activity.RegisterOptions{Name: contract.AskHoldersActivity})
 	b.RegisterActivityWithOptions(func(context.Context) (contract.WatchHoldersResult, error) {
 		return contract.WatchHoldersResult{}, nil

@@ -73,6 +73,13 @@ func (a *run) auditLoss(fault string) {
 	})
 }
 
+func (a *run) auditUnlisted(reason string) {
+	a.loop.Audit.Decided(recorder.Decision{
+		Action: recorder.Noticed, Code: "HOLDERS_UNLISTED", Object: contract.AdmissionWorkflowID,
+		Detail: "admission cannot list the running runs. It grants nothing, tries again, and continues after the limit of a recovery: " + reason,
+	})
+}
+
 // auditRecovery records a wait for the reports of running holders. Without holders there is no wait to record.
 func (a *run) auditRecovery(asked []string) {
 	if len(asked) == 0 {

@@ -83,3 +83,54 @@ func TestARecoveryAsksAgainBeforeLateHolders(t *testing.T) {
 	assert.Zero(t, b.asked[0].LateSince)
 	assert.NotZero(t, b.asked[1].LateSince)
 }
+
+// TestAResetBeforeAnEarlierReset: the history names the run before the first reset. The newest run is inherited first:
+// existing records win over later ones.
+func TestAResetBeforeAnEarlierReset(t *testing.T) {
+	t.Parallel()
+	in, state := reset(t, contract.AdmissionInput{})
+	b := newModel(t)
+	b.newest, b.left = "second", map[string][]byte{"default-test-run-id": marked(t, "a"), "second": marked(t, "b")}
+	var holds []string
+	b.RegisterDelayedCallback(func() { holds = b.holds() }, time.Minute)
+	next, _ := b.play(in, state...)
+	assert.Equal(t, []string{"MARKED_DONE a", "MARKED_DONE b"}, holds)
+	assert.Empty(t, next.Previous, "both are inherited")
+	require.Len(t, b.asked, 3)
+	assert.Equal(t, []string{"default-test-run-id"}, b.asked[0].Known)
+	assert.Equal(t, []string{"second", "default-test-run-id"}, b.asked[1].Known)
+	assert.NotZero(t, b.asked[2].LateSince)
+}
+
+// TestHoldersThatCannotBeListed: admission grants nothing beside them. It tries again, and the view and the audit log
+// have the reason.
+func TestHoldersThatCannotBeListed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fail  int
+		at    time.Duration
+		asked int
+	}{"and then can": {2, 25 * time.Second, 4}, "at all": {1000, 125 * time.Second, 12}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newModel(t)
+			b.unlisted = c.fail
+			b.at(time.Second, wants("a", laneItem()))
+			b.RegisterDelayedCallback(func() {
+				answer, err := b.QueryWorkflow(contract.QueryAdmission, contract.AdmissionFilter{})
+				require.NoError(t, err)
+				var view contract.AdmissionView
+				require.NoError(t, answer.Get(&view))
+				assert.True(t, view.Recovering)
+				assert.Equal(t, "too large", view.Unlisted)
+				assert.Empty(t, b.told)
+			}, 15*time.Second)
+			b.RegisterDelayedCallback(func() { assert.Equal(t, []string{"a granted lane"}, b.told) }, c.at)
+			b.play(contract.AdmissionInput{})
+			assert.Len(t, b.asked, c.asked)
+			require.NotEmpty(t, b.audit)
+			assert.Equal(t, "HOLDERS_UNLISTED", b.audit[0].Code)
+			assert.Contains(t, b.audit[0].Detail, "too large")
+		})
+	}
+}

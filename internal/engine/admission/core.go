@@ -77,6 +77,9 @@ func (c *Core) NextDeadline() time.Time {
 	var next time.Time
 	if c.recovery != nil {
 		next = c.recovery.Until
+		if at := c.recovery.listAt; at.After(c.now) && at.Before(next) {
+			next = at
+		}
 	}
 	if r := c.expiring.first(); r != nil && (next.IsZero() || r.FreeAt.Before(next)) {
 		next = r.FreeAt

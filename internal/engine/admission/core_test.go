@@ -342,6 +342,26 @@ func TestRecoveryDoesNotWaitForEver(t *testing.T) {
 	assert.Equal(t, []string{"silent lost"}, told(decisions), "and who comes too late is told")
 }
 
+// TestHoldersAreListedAgain: until they can be listed nothing is granted, but for the limit.
+func TestHoldersAreListedAgain(t *testing.T) {
+	t.Parallel()
+	p := &play{d: New(epoch, Durable{}), now: epoch}
+	p.ask("w", turn())
+	assert.Empty(t, p.step(Unlisted{Reason: "too large"}))
+	assert.Equal(t, "too large", p.d.View(contract.AdmissionFilter{}).Unlisted)
+	assert.True(t, p.d.Asking())
+	assert.Equal(t, epoch.Add(listPause), p.d.ListAt())
+	assert.Equal(t, epoch.Add(listPause), p.d.NextDeadline())
+	p.now = epoch.Add(listPause)
+	assert.Empty(t, p.step(Tick{}))
+	assert.Equal(t, epoch.Add(RecoveryLimit), p.d.NextDeadline(), "they are being listed")
+	p.now = epoch.Add(RecoveryLimit)
+	assert.Equal(t, []string{"w granted"}, told(p.step(Tick{})))
+	assert.Empty(t, p.step(Unlisted{Reason: "late"}))
+	assert.Zero(t, p.d.ListAt())
+	assert.Empty(t, p.d.View(contract.AdmissionFilter{}).Unlisted)
+}
+
 func TestResetDeskForgetsAndAsks(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -33,6 +33,9 @@ type Expected struct {
 	Final bool
 }
 
+// Unlisted means that those workflows could not be listed. Admission lists them again until the limit of the recovery.
+type Unlisted struct{ Reason string }
+
 // Repeated means: a holder may have missed answers. Claims are not answered again: their answer lists taken keys.
 type Repeated contract.AdmissionHolder
 

@@ -17,7 +17,13 @@ type recovery struct {
 	heard   map[string]bool
 	resized map[string]bool
 	Until   time.Time
+	// unlisted is why the names are not known; they are requested again at listAt.
+	unlisted string
+	listAt   time.Time
 }
+
+// listPause is the wait before possible holders are listed again.
+const listPause = 10 * time.Second
 
 func newRecovery(now time.Time) *recovery {
 	return &recovery{Until: now.Add(RecoveryLimit), expected: map[string]bool{}, heard: map[string]bool{}, resized: map[string]bool{}}
@@ -44,8 +50,16 @@ func (r *recovery) Recovering() (recovering bool, expected []string) {
 	return true, r.missing()
 }
 
-// Asking reports whether the possible holders must be listed.
+// Asking reports whether the list of possible holders is missing.
 func (r *recovery) Asking() bool { return r != nil && !r.named }
+
+// ListAt returns the time before which they are not listed again; zero if there is none.
+func (r *recovery) ListAt() time.Time {
+	if r == nil {
+		return time.Time{}
+	}
+	return r.listAt
+}
 
 func (e Expected) apply(c *Core, _ time.Time) {
 	r := c.recovery
@@ -58,6 +72,15 @@ func (e Expected) apply(c *Core, _ time.Time) {
 		}
 	}
 	r.named = r.named || e.Final
+	if e.Final {
+		r.unlisted, r.listAt = "", time.Time{}
+	}
+}
+
+func (e Unlisted) apply(c *Core, now time.Time) {
+	if r := c.recovery; r.Asking() {
+		r.unlisted, r.listAt = e.Reason, now.Add(listPause)
+	}
 }
 
 // Grants of an earlier time may contradict later ones, so only durable data stay.

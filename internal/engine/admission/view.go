@@ -23,6 +23,9 @@ func (c *Core) View(filter contract.AdmissionFilter) contract.AdmissionView {
 		LaneCount: c.lanes.names.len(), PoolCount: c.pools.pools.len(), ObjectCount: c.pools.objects.len(),
 	}
 	v.Recovering, v.Expected = c.Recovering()
+	if v.Recovering {
+		v.Unlisted = c.recovery.unlisted
+	}
 	v.Expected = v.Expected[:min(len(v.Expected), filter.Limit)]
 	if filter.WorkflowID != "" {
 		c.viewOf(filter, &v)

@@ -16,6 +16,8 @@ func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reas
 	case f.NoAdmission:
 		return []Reason{reason(contract.CodeRecovering, "", wait.Since, time.Time{}, "admission is not running: the control plane starts it within seconds, and it grants nothing until all runs have reported their grants")}
 	case f.Admission == nil:
+	case f.Admission.Recovering && f.Admission.Unlisted != "":
+		return []Reason{reason(contract.CodeRecovering, "", wait.Since, time.Time{}, "admission was restarted and cannot list the runs that hold something. It tries again: "+f.Admission.Unlisted)}
 	case f.Admission.Recovering:
 		return []Reason{reason(contract.CodeRecovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was restarted and grants nothing until all runs have reported their grants")}
 	case contract.Code(wait.Code) == contract.CodeLaneBusy:

@@ -330,3 +330,13 @@ func TestDroppedDeliveries(t *testing.T) {
 		assert.Equal(t, want, delivery.Error)
 	}
 }
+
+// TestARecoveryThatCannotListTheHolders has the reason.
+func TestARecoveryThatCannotListTheHolders(t *testing.T) {
+	t.Parallel()
+	facts := fixtures()[contract.CodeRecovering]
+	facts.Admission = &contract.AdmissionView{Recovering: true, Unlisted: "blob size exceeds the limit"}
+	why := Why(facts)[0]
+	assert.Equal(t, contract.CodeRecovering, why.Code)
+	assert.Contains(t, why.Detail, "cannot list the runs that hold something. It tries again: blob size exceeds the limit")
+}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
@@ -25,7 +27,8 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 		return checks // Without a control plane the rest cannot be checked.
 	}
 	var asking errgroup.Group
-	var types, holds, receivers, needs Check
+	var types, holds, receivers, waiting Check
+	var needs []explain.Need
 	asking.Go(func() error {
 		types = checkServed(ctx, client)
 		return nil
@@ -39,11 +42,13 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 		return nil
 	})
 	asking.Go(func() error {
-		needs = checkNeeds(ctx, client)
+		waiting, needs = checkNeeds(ctx, client)
 		return nil
 	})
 	_ = asking.Wait() // Checks without an answer report that.
-	return append(checks, types, holds, receivers, needs)
+	checks = append(checks, types, holds, receivers, waiting)
+	markListed(checks, needs)
+	return checks
 }
 
 const maxNamed = 5
@@ -69,7 +74,10 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	for _, known := range missing[1:] {
 		others = append(others, known.Name)
 	}
-	check := Check{Name: "job types", Verdict: VerdictWarn, Code: contract.CodeNoWorker, Found: strings.TrimPrefix(missing[0].Missing, string(contract.CodeNoWorker)+": ") + " (" + missing[0].Name + ")"}
+	check := Check{Name: "job types", Verdict: VerdictWarn, Code: contract.CodeNoWorker, Found: missing[0].Lack() + " (" + missing[0].Name + ")"}
+	for _, known := range missing {
+		check.of = append(check.of, thing(explainer.KindJobType, known.Name))
+	}
 	check.help(hinted("", do(action.Explain, "thing", missing[0].Name)))
 	if len(others) > 0 {
 		check.Found += ", and no worker for " + firstOf(others)
@@ -104,13 +112,14 @@ func checkHolds(ctx context.Context, client *starter.Client) Check {
 	}
 	texts := make([]string, len(types))
 	for i, name := range types {
+		check.of = append(check.of, thing(explainer.KindJobType, name))
 		if texts[i] = fmt.Sprintf("%s (keys: %d)", name, keys[name]); keys[name] < 0 {
 			texts[i] = name + " (all of it)"
 		}
 	}
 	check.Verdict = VerdictWarn
 	check.Code, check.Found = contract.CodeRetryBudget, "failures hold back "+firstOf(texts)
-	check.help(hinted("repair it", do(action.ReEnableJobType, "name", types[0]), do(action.ListHeld)))
+	check.help(hinted("repair the cause of the failures", do(action.ReEnableJobType, "name", types[0]), do(action.ListHeld)))
 	return check
 }
 

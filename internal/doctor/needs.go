@@ -3,9 +3,8 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -13,22 +12,34 @@ import (
 	"github.com/roundsman/roundsman/starter/explainer"
 )
 
-func checkNeeds(ctx context.Context, client *starter.Client) Check {
+func checkNeeds(ctx context.Context, client *starter.Client) (Check, []explain.Need) {
 	needs, err := explainer.NeedsPerson(ctx, client)
-	return needsCheck(needs, err)
+	return needsCheck(needs, err), needs
+}
+
+func thing(kind, name string) string { return kind + " " + name }
+
+// markListed marks the findings whose things all need a person.
+func markListed(checks []Check, needs []explain.Need) {
+	listed := map[string]bool{}
+	for _, need := range needs {
+		listed[thing(need.Kind, need.Name)] = true
+	}
+	for i, check := range checks {
+		if len(check.of) > 0 && !slices.ContainsFunc(check.of, func(of string) bool { return !listed[of] }) {
+			checks[i].Listed = true
+		}
+	}
 }
 
 func needsCheck(needs []explain.Need, err error) Check {
 	check := Check{Name: "needs a person", Verdict: VerdictOK, Found: "nothing"}
 	if len(needs) > 0 {
-		var named []string
-		for _, need := range needs[:min(len(needs), maxNamed)] {
-			named = append(named, fmt.Sprintf("%s (%s)", cmp.Or(need.Of, need.Name), need.Code))
+		named := make([]string, len(needs))
+		for i, need := range needs {
+			named[i] = cmp.Or(need.Of, need.Name)
 		}
-		if more := len(needs) - maxNamed; more > 0 {
-			named = append(named, fmt.Sprintf("%d more", more))
-		}
-		check.Verdict, check.Found = VerdictWarn, "there are "+strconv.Itoa(len(needs))+": "+strings.Join(named, ", ")
+		check.Verdict, check.Found, check.Listed = VerdictWarn, strconv.Itoa(len(needs))+" in all: "+firstOf(named), true
 		check.help(hinted("", do(action.ListNeeds)))
 	}
 	if err != nil {

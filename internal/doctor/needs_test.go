@@ -20,7 +20,21 @@ func TestNeedsCheck(t *testing.T) {
 	}
 	found := needsCheck(needs, nil)
 	assert.Equal(t, VerdictWarn, found.Verdict)
-	assert.Equal(t, "there are 7: a (PAUSED), b (PAUSED), c (PAUSED), d (PAUSED), e (PAUSED), 2 more", found.Found)
+	assert.Equal(t, "7 in all: a, b, c, d, e and 2 more", found.Found)
 	assert.Contains(t, found.Fix, "roundsman status")
 	assert.Contains(t, needsCheck(nil, errors.New("no answer")).Found, "no answer")
+}
+
+// A finding is listed if each of its workers needs a person.
+func TestListedFindings(t *testing.T) {
+	t.Parallel()
+	worker := func(id string) contract.WorkerDetail {
+		return contract.WorkerDetail{Registration: contract.WorkerRegistration{ID: id}, State: contract.WorkerCordoned, Fresh: true}
+	}
+	checks := []Check{checkWorkers([]contract.WorkerDetail{worker("a"), worker("b")}), {Name: "clocks", Verdict: VerdictWarn}}
+	needs := []explain.Need{{Kind: "worker", Name: "a"}, {Kind: "job type", Name: "b"}}
+	markListed(checks, needs)
+	assert.False(t, checks[0].Listed, "b is a job type there")
+	markListed(checks, append(needs, explain.Need{Kind: "worker", Name: "b"}))
+	assert.Equal(t, []bool{true, false}, []bool{checks[0].Listed, checks[1].Listed})
 }

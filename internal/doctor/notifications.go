@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
@@ -62,6 +63,7 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType) C
 		}
 		if !r.FailingSince.IsZero() {
 			failingNames = append(failingNames, r.Name)
+			check.of = append(check.of, thing(explainer.KindReceiver, r.Name))
 			failing = append(failing, fmt.Sprintf("%s (%d waiting, since %s: %s)", r.Name, r.Waiting, r.FailingSince.UTC().Format(time.RFC3339), r.Error))
 		}
 	}
@@ -77,7 +79,7 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType) C
 	switch {
 	case len(failing) > 0:
 		check.Code, check.Found = contract.CodeReceiverFailing, "not delivered to "+firstOf(failing)
-		check.help(hinted("repair it", do(action.TestReceiver, "name", failingNames[0]), do(action.ListReceivers)))
+		check.help(hinted("repair the receiver", do(action.TestReceiver, "name", failingNames[0]), do(action.ListReceivers)))
 	case len(unknown) > 0:
 		check.Code, check.Found = contract.CodeNoReceiver, "no control plane has "+firstOf(unknown)
 		check.help(hinted("write them into `notify.receivers` of the configuration of the control plane", do(action.StartServer)))

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
@@ -41,6 +42,10 @@ type Check struct {
 	Hint string `json:"hint,omitempty"`
 	// Actions are the commands of Fix.
 	Actions []action.Action `json:"actions,omitempty"`
+	// Listed means that the states that need a person include the whole finding.
+	Listed bool `json:"listed,omitempty"`
+	// of has the things of the finding, each as kind and name.
+	of []string
 }
 
 // Line returns the code and the finding.
@@ -51,8 +56,12 @@ func (c *Check) Line() string {
 	return string(c.Code) + ": " + c.Found
 }
 
-func (c *Check) help(remedy explain.Remedy) {
+func (c *Check) help(remedy explain.Remedy) { *c = c.With(remedy) }
+
+// With returns the check with a remedy.
+func (c Check) With(remedy explain.Remedy) Check {
 	c.Fix, c.Hint, c.Actions = remedy.Text(), remedy.Words(), remedy.Actions
+	return c
 }
 
 func hinted(hint string, actions ...action.Action) explain.Remedy {
@@ -260,24 +269,28 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 
 func checkWorkers(workers []contract.WorkerDetail) Check {
 	slots := 0
-	var others, suspect []string
+	var others, suspect, of []string
+	var code contract.Code
 	var resumes []action.Action
 	for _, worker := range workers {
+		if !workerview.IsOnline(worker) || worker.Trouble != nil {
+			of = append(of, thing(explainer.KindWorker, worker.Registration.ID))
+		}
 		if workerview.IsOnline(worker) {
 			slots += worker.Registration.Caps().MaxExecute
 			if worker.Trouble != nil {
-				suspect = append(suspect, worker.Registration.ID)
-				others = append(others, worker.Registration.ID+" "+string(worker.Trouble.Code)+" ("+worker.Trouble.Reason+")")
+				suspect, code = append(suspect, worker.Registration.ID), worker.Trouble.Code
+				others = append(others, worker.Registration.ID+": "+worker.Trouble.Reason)
 			}
 		} else {
-			others = append(others, worker.Registration.ID+" "+stateOf(worker))
+			others = append(others, worker.Registration.ID+" is "+stateOf(worker))
 		}
 		if worker.State == contract.WorkerDraining || worker.State == contract.WorkerCordoned {
 			resumes = append(resumes, do(action.UncordonWorker, "id", worker.Registration.ID))
 		}
 	}
 	online := workerview.Online(workers)
-	check := Check{Name: "workers", Verdict: VerdictOK, Found: fmt.Sprintf("%d online with %d slots", online, slots)}
+	check := Check{Name: "workers", Verdict: VerdictOK, Code: code, of: of, Found: fmt.Sprintf("%d online with %d slots", online, slots)}
 	if len(others) > 0 {
 		check.Verdict = VerdictWarn
 		check.Found += "; " + strings.Join(others, ", ")
@@ -302,12 +315,12 @@ func one(actions []action.Action) []action.Action {
 	return actions
 }
 
-// stateOf returns the worker's state. ONLINE alone would contradict a worker that is not usable.
+// stateOf returns the worker's state. Online alone would contradict a worker that is not usable.
 func stateOf(worker contract.WorkerDetail) string {
 	if worker.State == contract.WorkerOnline && !worker.Fresh {
-		return "ONLINE, but not fresh (no heartbeat for three intervals)"
+		return "online, but not fresh (no heartbeat for three intervals)"
 	}
-	return string(worker.State)
+	return strings.ToLower(string(worker.State))
 }
 
 func checkClocks(workers []contract.WorkerDetail) Check {

@@ -20,7 +20,7 @@ func TestDoctorOnWorkers(t *testing.T) {
 
 	none := checkWorkers([]contract.WorkerDetail{worker("b", contract.WorkerOnline, false), worker("c", contract.WorkerDraining, true)})
 	assert.Equal(t, VerdictFail, none.Verdict)
-	assert.Equal(t, "0 online with 0 slots; b ONLINE, but not fresh (no heartbeat for three intervals), c DRAINING: nothing can be detected or executed", none.Found)
+	assert.Equal(t, "0 online with 0 slots; b is online, but not fresh (no heartbeat for three intervals), c is draining: nothing can be detected or executed", none.Found)
 	assert.Equal(t, "`roundsman resume c`, or `roundsman worker --id NAME`", none.Fix)
 	assert.Len(t, none.Actions, 2)
 

@@ -42,7 +42,7 @@ type JobType struct {
 	NoWorker bool `json:"no_worker,omitempty"`
 	// NO_WORKER for the job type or a task of its DAG. See [JobTypes.AddServed].
 	Missing string `json:"missing,omitempty"`
-	lacks   explain.Remedy
+	lacks   explain.Shortage
 	// Window is the state of its maintenance window; nil without a window.
 	Window *WindowView `json:"window,omitempty"`
 	// Fault is set if the stored spec cannot be read, or the server rejects the schedule.

@@ -38,7 +38,7 @@ func (c Client) AddServed(ctx context.Context, types []JobType) error {
 	for i, known := range types {
 		for _, wanted := range Wants(known.Spec, specs) {
 			if missing := wanted.Missing(registry.Workers); missing.Lack != explain.LackNone {
-				types[i].NoWorker, types[i].Missing, types[i].lacks = known.Spec.DAG == nil, missing.String(), missing.Remedy()
+				types[i].NoWorker, types[i].Missing, types[i].lacks = known.Spec.DAG == nil, missing.String(), missing
 				break
 			}
 		}

@@ -390,7 +390,7 @@ func fixturesOfPlaces() []fixture {
 			id := s.worker(1, "-ssd")
 			_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionCordon, "ann", "new disk")
 			require.NoError(s.t, err)
-			return situation{thing: id, object: id, says: "it is CORDONED, by ann (cordoned: new disk)", remedy: func() {
+			return situation{thing: id, object: id, says: "it is cordoned, by ann: new disk", remedy: func() {
 				_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionUncordon, "ann", "")
 				require.NoError(s.t, err)
 			}}
@@ -403,7 +403,7 @@ func fixturesOfPlaces() []fixture {
 			pinned := at("x")
 			pinned.Node = id
 			s.hold("x")
-			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "is DRAINING", until: true, remedy: func() {
+			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "is draining", until: true, remedy: func() {
 				_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionUncordon, "ann", "")
 				require.NoError(s.t, err)
 			}}

@@ -7,39 +7,58 @@ import { Remedies } from './remedies';
 import { href, runHref } from './route';
 import { Time } from './time';
 import type { Explanation, Reason } from './types';
-import { Empty, Loaded, State } from './ui';
+import { Awaited, Empty, Loaded, Section, State } from './ui';
+
+const path = (thing: string) => `/explain?thing=${segment(thing)}`;
+
+// Why is a card with the reasons, if there are any. Without one the header of the page suffices, as it does for the time
+// at which a healthy job type is due.
+export function Why({ thing, title }: { thing: string; title: string }) {
+  const found = useGet<Explanation>(path(thing));
+  if (found.isPending) return <Awaited />;
+  if (found.data && (found.data.reasons ?? []).every(({ code }) => code === 'NOT_DUE_UNTIL')) return null;
+  return (
+    <Section title={title}>
+      <Loaded of={found} what="The explanation">
+        {(explanation) => <Explained of={explanation} />}
+      </Loaded>
+    </Section>
+  );
+}
 
 export function Explain({ thing }: { thing: string }) {
-  const found = useGet<Explanation>(`/explain?thing=${segment(thing)}`);
+  const found = useGet<Explanation>(path(thing));
   return (
     <Loaded of={found} what="The explanation">
-      {(explanation) => {
-        const reasons = explanation.reasons ?? [];
-        if (reasons.length === 0) {
-          return (
-            <>
-              <Empty>
-                {explanation.nothing}
-                {explanation.ended?.detail && <>: {explanation.ended.outcome === 'skipped' ? <Said text={explanation.ended.detail} runs={explanation.ended.runs} /> : explanation.ended.detail}</>}.
-              </Empty>
-              <Remedies of={explanation.ended?.actions} />
-            </>
-          );
-        }
-        return (
-          <>
-            <ul class="reasons">
-              {reasons.map((reason) => (
-                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || isShown(reason, explanation) ? '' : lookOf(reason)}>
-                  <ReasonLine reason={reason} thing={explanation} />
-                </li>
-              ))}
-            </ul>
-            <Chain of={explanation.chain ?? []} />
-          </>
-        );
-      }}
+      {(explanation) => <Explained of={explanation} />}
     </Loaded>
+  );
+}
+
+function Explained({ of }: { of: Explanation }) {
+  const reasons = of.reasons ?? [];
+  if (reasons.length === 0) {
+    return (
+      <>
+        <Empty>
+          {of.nothing}
+          {of.ended?.detail && <>: {of.ended.outcome === 'skipped' ? <Said text={of.ended.detail} runs={of.ended.runs} /> : of.ended.detail}</>}.
+        </Empty>
+        <Remedies of={of.ended?.actions} />
+      </>
+    );
+  }
+  return (
+    <>
+      <ul class="reasons">
+        {reasons.map((reason) => (
+          <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || isShown(reason, of) ? '' : lookOf(reason)}>
+            <ReasonLine reason={reason} thing={of} />
+          </li>
+        ))}
+      </ul>
+      <Chain of={of.chain ?? []} />
+    </>
   );
 }
 
@@ -105,8 +124,8 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
 // isShown reports whether the object of a reason stands before its detail: it has a link, or neither the page nor the
 // detail names it.
 function isShown({ code, object, named }: Reason, thing: Pick<Explanation, 'name'>): boolean {
-  if (!object) return false;
-  return linkOf(code, object) !== undefined || !(named || object === thing.name || thing.name.endsWith(`/${object}`));
+  if (!object || object === thing.name) return false;
+  return linkOf(code, object) !== undefined || !(named || thing.name.endsWith(`/${object}`));
 }
 
 function linkOf(code: string, object: string): string | undefined {

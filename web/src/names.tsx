@@ -67,6 +67,18 @@ export function Named({ object, task, row = false }: { object: string; task?: bo
   return <RunName id={run} item={item} row={row} />;
 }
 
+// Broken is a name that may begin a new line behind each point and underscore.
+export const Broken = ({ name }: { name: string }) => (
+  <>
+    {name.split(/(?<=[._])/).map((part, i) => (
+      <Fragment key={i}>
+        {i > 0 && <wbr />}
+        {part}
+      </Fragment>
+    ))}
+  </>
+);
+
 export interface Mention {
   run: string;
   item?: string | undefined;

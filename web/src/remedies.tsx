@@ -23,7 +23,7 @@ export function Remedies({ of, actor, text = '', hint }: Remedied) {
   const lines = actions.filter((action) => !isButton(action));
   const words = (said: string | undefined) =>
     said && (
-      <p class="remedy">
+      <p class="remedy sentence">
         <Prose text={said} />
       </p>
     );

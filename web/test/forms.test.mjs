@@ -43,6 +43,7 @@ const tab = async (name) => {
 const type = async (label, text) => {
   const field = await page.waitForFunction((name) => [...document.querySelectorAll('label')].find((l) => l.textContent === name && l.htmlFor)?.control, {}, label);
   await field.evaluate((input) => {
+    input.closest('details:not([open])')?.querySelector('summary').click();
     input.focus();
     input.select();
   });

@@ -88,24 +88,24 @@ test('what happens is on screen without a request', { skip, timeout: 600_000 }, 
   const all = [
     [
       [dag, 'main dl .state', 'paused', () => post('/runs/steps~watched/pause')],
-      [`${dag}/items/go-ahead`, 'main dl .state', 'completed', () => post('/runs/steps~watched/items/go-ahead/approve')],
+      [`${dag}/items/go-ahead`, '.title .word', 'completed', () => post('/runs/steps~watched/items/go-ahead/approve')],
       [dag, 'main dl .state', 'canceled', () => post('/runs/steps~watched/cancel'), [`${dag}/failures`, `${dag}/graph`, `${dag}/times`]],
     ], [
-      [`${slow}/items/${job}`, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/items/${job}/cancel`), [`${slow}/items/${job}/artifacts`, `${slow}/items/${job}/output`]],
+      [`${slow}/items/${job}`, '.title .word', 'canceled', () => post(`/runs/${key(run)}/items/${job}/cancel`), [`${slow}/items/${job}/artifacts`, `${slow}/items/${job}/output`]],
       [slow, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/cancel`), [`${slow}/times`]],
     ], [
       ['runs?kind=dag&name=steps', '.row', 'next', () => stage.runDAG('next')],
       ['runs', '.row', 'steps later', () => stage.runDAG('later')],
       ['', '.work', 'steps latest', () => stage.runDAG('latest')],
     ], [
-      ['workers/node-b', 'main dl .state', 'cordoned', () => post('/workers/node-b/cordon')],
-      ['workers/node-b', 'main dl .state', 'online', () => post('/workers/node-b/uncordon')],
+      ['workers/node-b', '.title .word', 'cordoned', () => post('/workers/node-b/cordon')],
+      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon')],
       ['', '.work .code', 'WORKER_CORDONED', () => post('/workers/node-b/cordon')],
-      ['workers/node-b', 'main dl .state', 'online', () => post('/workers/node-b/uncordon')],
+      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon')],
       ['audit?kind=operator', '.row', 'worker/node-a', () => post('/workers/node-a/cordon')],
     ], [
-      ['job-types/compact', 'main dl .state', 'paused', () => post('/job-types/compact/pause')],
-      ['job-types/compact', 'main dl .state', 'ready', () => post('/job-types/compact/resume')],
+      ['job-types/compact', '.title .word', 'paused', () => post('/job-types/compact/pause')],
+      ['job-types/compact', '.title .word', 'ready', () => post('/job-types/compact/resume')],
     ],
   ];
   await Promise.all(all.map(async (list) => {

@@ -82,7 +82,7 @@ async function edited(page) {
   await page.evaluate(() => [...document.querySelectorAll('[role=tab]')].find((e) => e.textContent === 'Policy').click());
   for (const [name, value] of [['max_runtime', '2h'], ['retry_limit', '3']]) {
     const field = await page.waitForFunction((name) => [...document.querySelectorAll('.setting label')].find((e) => e.textContent === name)?.control, {}, name);
-    await field.evaluate((e) => e.select());
+    await field.evaluate((e) => { e.closest('details:not([open])')?.querySelector('summary').click(); e.select(); });
     await field.type(value);
   }
   await until('the difference', () => page.$('.settings-of .diff'));

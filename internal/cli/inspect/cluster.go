@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/doctor"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -26,6 +27,9 @@ func (c *commands) retentionCheck(ctx *cli.Context, client *starter.Client) []do
 	return []doctor.Check{doctor.CheckRetention(ctx.Context, client, loaded.Retention.Runs.Std(), time.Now())}
 }
 
+// listFaults is the hint for a configuration with faults.
+const listFaults = "`roundsman validate` lists the faults"
+
 // clusterChecks contact the cluster of the configuration, if any, from this machine.
 func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
 	if len(c.ConfigFiles(ctx)) == 0 {
@@ -33,11 +37,11 @@ func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
 	}
 	options, err := c.LoadOptions()
 	if err != nil {
-		return []doctor.Check{{Name: "cluster", Verdict: doctor.VerdictWarn, Found: err.Error(), Fix: "roundsman validate"}}
+		return []doctor.Check{doctor.Check{Name: "cluster", Verdict: doctor.VerdictWarn, Found: err.Error()}.With(explain.Remedy{Hint: listFaults})}
 	}
 	loaded, err := c.WholeSettings(ctx)
 	if err != nil {
-		return []doctor.Check{{Name: "cluster", Verdict: doctor.VerdictWarn, Found: "the configuration has faults", Fix: "roundsman validate"}}
+		return []doctor.Check{doctor.Check{Name: "cluster", Verdict: doctor.VerdictWarn, Found: "the configuration has faults"}.With(explain.Remedy{Hint: listFaults})}
 	}
 	bounded, cancel := context.WithTimeout(ctx.Context, probeTimeout)
 	defer cancel()
@@ -53,7 +57,7 @@ func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
 				continue
 			}
 			known[probe.Name] = true
-			check := doctor.Check{Name: probe.Name, Verdict: doctor.VerdictOK, Found: probe.Found, Fix: probe.Fix}
+			check := doctor.Check{Name: probe.Name, Verdict: doctor.VerdictOK, Found: probe.Found}.With(explain.Remedy{Hint: probe.Fix})
 			if probe.Fix != "" {
 				check.Verdict = doctor.VerdictWarn
 			}

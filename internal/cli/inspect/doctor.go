@@ -50,10 +50,8 @@ func (c *commands) examine(ctx *cli.Context) ([]doctor.Check, error) {
 	client, err := c.Dial(ctx.Context, settings)
 	if gone, unreachable := errors.AsType[*starter.UnreachableError](err); unreachable {
 		remedy := explain.Remedy{Hint: "name a running one with --address host:port, or start one", Actions: []action.Action{action.New(action.StartDev, nil)}}
-		return []doctor.Check{{
-			Name: "server", Verdict: doctor.VerdictFail, Found: "no Temporal server answers at " + settings.Address + " (" + gone.Why() + ")",
-			Fix: remedy.Text(), Actions: remedy.Actions,
-		}}, nil
+		check := doctor.Check{Name: "server", Verdict: doctor.VerdictFail, Found: "no Temporal server answers at " + settings.Address + " (" + gone.Why() + ")"}
+		return []doctor.Check{check.With(remedy)}, nil
 	}
 	if err != nil {
 		return nil, err

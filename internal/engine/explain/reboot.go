@@ -29,7 +29,7 @@ func (r Reboot) Why() string {
 	}
 	switch {
 	case r.Running > 0:
-		why = append(why, counted(r.Running, "job")+" there")
+		why = append(why, runs(r.Running))
 	case r.Reported:
 		why = append(why, "nothing runs there")
 	}
@@ -52,4 +52,11 @@ func (r Reboot) Why() string {
 		text += ": " + act(about(action.DrainWorker, "id", r.Worker)).Text()
 	}
 	return text
+}
+
+func runs(n int) string {
+	if n == 1 {
+		return "1 job runs there"
+	}
+	return fmt.Sprintf("%d jobs run there", n)
 }

@@ -171,7 +171,7 @@ func verb(pinned bool, one, none string) string {
 func (s Shortage) textAway() string {
 	var names []string
 	for _, one := range s.Away[:min(len(s.Away), maxAway)] {
-		names = append(names, one.ID+" is "+one.Away)
+		names = append(names, one.ID+" is "+stateWord(contract.WorkerState(one.Away)))
 	}
 	if more := len(s.Away) - maxAway; more > 0 {
 		names = append(names, fmt.Sprintf("%d more are away", more))

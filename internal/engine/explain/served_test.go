@@ -35,11 +35,11 @@ func TestTheMissingThingIsNamed(t *testing.T) {
 		"any handler":        {Wanted{Labels: storage}, []Server{plain}, LackLabel, "NO_WORKER: no online worker has label role=storage; `roundsman worker --id NAME --labels role=storage`"},
 		"job type":           {Wanted{Handler: "command", JobType: "copy"}, []Server{server("b", "command", "", nil, "other")}, LackJobType, "NO_WORKER: no online worker with handler command takes job type copy"},
 		"command task":       {Wanted{Handler: "command"}, []Server{server("b", "command", "", nil, "other")}, LackJobType, "NO_WORKER: no online worker with handler command takes work outside its job types"},
-		"state":              {Wanted{Handler: "command", Labels: storage}, []Server{plain, server("b", "command", "OFFLINE", storage)}, LackState, "NO_WORKER: no worker that could serve gets work: b is OFFLINE; `roundsman worker --id b`; see `roundsman show b`"},
+		"state":              {Wanted{Handler: "command", Labels: storage}, []Server{plain, server("b", "command", "OFFLINE", storage)}, LackState, "NO_WORKER: no worker that could serve gets work: b is offline; `roundsman worker --id b`; see `roundsman show b`"},
 		"node":               {Wanted{Handler: "command", Node: "zz"}, []Server{plain}, LackNode, "NO_WORKER: worker zz is not registered; `roundsman worker --id zz`"},
 		"node's handler":     {Wanted{Handler: "scrub", Node: "a"}, []Server{plain, server("b", "scrub", "", nil)}, LackHandler, "NO_WORKER: worker a does not have handler scrub; start a worker that has it; see `roundsman workers`"},
 		"node's label":       {Wanted{Handler: "command", Node: "a", Labels: storage}, []Server{plain, server("b", "command", "", storage)}, LackLabel, "NO_WORKER: worker a does not have label role=storage; `roundsman worker --id a --labels role=storage`"},
-		"node's state":       {Wanted{Handler: "command", Node: "b"}, []Server{plain, server("b", "command", "DRAINING", nil)}, LackState, "NO_WORKER: worker b is DRAINING; `roundsman resume b`; see `roundsman show b`"},
+		"node's state":       {Wanted{Handler: "command", Node: "b"}, []Server{plain, server("b", "command", "DRAINING", nil)}, LackState, "NO_WORKER: worker b is draining; `roundsman resume b`; see `roundsman show b`"},
 		"node takes another": {Wanted{Handler: "command", Node: "b", JobType: "copy"}, []Server{server("b", "command", "", nil, "other")}, LackJobType, "NO_WORKER: worker b does not take job type copy; start a worker without --job-types; see `roundsman workers`"},
 	} {
 		found := c.wanted.Shortage(c.workers)

@@ -28,9 +28,8 @@ type StandingFacts struct {
 	PauseNote, PausedBy string
 	PausedAt            time.Time
 	Hold                *contract.AdmissionHold
-	// Missing is the line of NO_WORKER, Lacks its remedy.
-	Missing                  string
-	Lacks                    Remedy
+	// Missing is the property that no worker has; zero if a worker can serve.
+	Missing                  Shortage
 	Running                  int
 	Closed                   string
 	ClosedSince, ClosedUntil time.Time
@@ -75,8 +74,8 @@ func StandingOf(f StandingFacts) Standing {
 		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Quoted: f.PausedBy == "" && f.PauseNote != "", Since: f.PausedAt}.because(f.reason(contract.CodePaused))
 	case f.Hold != nil:
 		return Standing{State: TypeDisabled, Stopped: true, Detail: holdDetail(*f.Hold), Since: f.Hold.Since, Until: f.Hold.Until}.because(reasonOfHold(*f.Hold))
-	case f.Missing != "":
-		return Standing{State: TypeNoWorker, Detail: uncoded(contract.CodeNoWorker, f.Missing)}.because(Reason{Code: contract.CodeNoWorker}.with(f.Lacks))
+	case f.Missing.Lack != LackNone:
+		return Standing{State: TypeNoWorker, Detail: f.Missing.Text()}.because(Reason{Code: contract.CodeNoWorker}.with(f.Missing.Remedy()))
 	case f.Running > 0:
 		return Standing{State: TypeRunning}
 	case f.Closed != "":

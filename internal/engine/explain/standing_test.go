@@ -26,7 +26,7 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 			explain.Standing{State: "window_closed", Detail: "it opens at 04:00", Since: since, Until: until},
 		},
 		{func() { facts.Running = 1 }, explain.Standing{State: "running"}},
-		{func() { facts.Missing = "NO_WORKER: no label" }, explain.Standing{State: "no_worker", Detail: "no label"}},
+		{func() { facts.Missing = explain.Shortage{Lack: explain.LackHandler} }, explain.Standing{State: "no_worker", Detail: "no worker is registered"}},
 		{
 			func() { facts.Hold = &contract.AdmissionHold{Since: since, Until: until} },
 			explain.Standing{State: "disabled", Stopped: true, Detail: "its retry budget is used up", Since: since, Until: until},

@@ -39,7 +39,7 @@ func (f Facts) ofWorker() []Reason {
 		}
 		// Single beats of a fresh worker are not reported, so LastBeat may be hours ago and the
 		// start of the silence is unknown.
-		return []Reason{reason(contract.CodeUnreachable, id, time.Time{}, time.Time{}, "the registry takes it for ONLINE, but "+w.Silent)}
+		return []Reason{reason(contract.CodeUnreachable, id, time.Time{}, time.Time{}, "the registry takes it for online, but "+w.Silent)}
 	}
 	jobs := executing(w.Report.Jobs)
 	switch caps := w.Report.Caps; {
@@ -176,16 +176,16 @@ func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 	switch {
 	case worker.State == contract.WorkerUnreachable || worker.State == contract.WorkerOffline || worker.State == contract.WorkerDeleted:
 		away := []Reason{reason(contract.CodeUnreachable, id, worker.Since, time.Time{},
-			fmt.Sprintf("it is %s%s; its last heartbeat was seen to change at %s", worker.State, because(worker.Cause), stamp(worker.LastBeat)))}
+			fmt.Sprintf("it is %s%s; its last heartbeat was seen to change at %s", stateWord(worker.State), because(worker.Cause), stamp(worker.LastBeat)))}
 		if worker.Mode != "" {
 			away = append(away, reason(contract.CodeCordoned, id, worker.Kept.At, time.Time{},
-				fmt.Sprintf("it will be %s when it is back, by %s", strings.ToUpper(worker.Mode), keptBy(worker))))
+				fmt.Sprintf("it will be %s when it is back, by %s", worker.Mode, keptBy(worker))))
 		}
 		return away
 	case worker.State == contract.WorkerDraining || worker.State == contract.WorkerCordoned:
-		return []Reason{reason(contract.CodeCordoned, id, worker.Kept.At, time.Time{}, fmt.Sprintf("it is %s, by %s", worker.State, keptBy(worker)))}
+		return []Reason{reason(contract.CodeCordoned, id, worker.Kept.At, time.Time{}, fmt.Sprintf("it is %s, by %s", stateWord(worker.State), keptBy(worker)))}
 	case !worker.Fresh:
-		return []Reason{reason(contract.CodeUnreachable, id, worker.LastBeat, time.Time{}, "it is ONLINE, but sent no heartbeat for three intervals")}
+		return []Reason{reason(contract.CodeUnreachable, id, worker.LastBeat, time.Time{}, "it is online, but sent no heartbeat for three intervals")}
 	case worker.Trouble != nil:
 		return []Reason{reason(worker.Trouble.Code, id, worker.Trouble.Since, time.Time{}, Trouble(*worker.Trouble))}
 	}
@@ -200,8 +200,15 @@ func because(t contract.WorkerTransition) string {
 }
 
 func keptBy(worker contract.WorkerDetail) string {
-	return cmp.Or(worker.Kept.By, "an operator") + because(worker.Kept)
+	by := cmp.Or(worker.Kept.By, "an operator")
+	if worker.Kept.Note != "" {
+		by += ": " + worker.Kept.Note
+	}
+	return by
 }
+
+// stateWord returns the state as a word of a sentence.
+func stateWord(state contract.WorkerState) string { return strings.ToLower(string(state)) }
 
 // missingWorkers returns a reason unless a worker can serve the job type now.
 func (f Facts) missingWorkers() []Reason {

@@ -37,21 +37,21 @@ func TestAWorkerSaysWhatItRuns(t *testing.T) {
 	assert.Empty(t, Why(Facts{Worker: atWork(contract.WorkerOnline, "job-00001")}), "it can get more")
 
 	drained := atWork(contract.WorkerDraining, "job-00001")
-	drained.Kept = contract.WorkerTransition{At: since.Add(time.Second), To: contract.WorkerDraining, By: "ann@host", Reason: "new disk"}
+	drained.Kept = contract.WorkerTransition{At: since.Add(time.Second), To: contract.WorkerDraining, By: "ann@host", Note: "new disk"}
 	drained.Transitions = []contract.WorkerTransition{drained.Kept, {At: since.Add(time.Minute), To: contract.WorkerDraining, Reason: "registered as a new process"}}
 	kept := Why(Facts{Worker: drained})
 	require.Equal(t, []contract.Code{contract.CodeCordoned}, codes(kept))
 	assert.Equal(t, since.Add(time.Second), kept[0].Since)
-	assert.Equal(t, "it is DRAINING, by ann@host (new disk); it still runs 1 job: group/scrub-1/job-00001", kept[0].Detail)
+	assert.Equal(t, "it is draining, by ann@host: new disk; it still runs 1 job: group/scrub-1/job-00001", kept[0].Detail)
 
 	gone := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOffline, false)}
 	gone.Cause = contract.WorkerTransition{At: since, To: contract.WorkerOffline, Reason: "it said goodbye"}
 	gone.Transitions = []contract.WorkerTransition{gone.Cause, {At: since, To: contract.WorkerOffline, Reason: "resized"}}
-	assert.Contains(t, Why(Facts{Worker: gone})[0].Detail, "it is OFFLINE (it said goodbye); its last heartbeat")
+	assert.Contains(t, Why(Facts{Worker: gone})[0].Detail, "it is offline (it said goodbye); its last heartbeat")
 	gone.Mode, gone.Kept = "cordoned", contract.WorkerTransition{At: since, To: contract.WorkerOffline, By: "ann", Reason: "cordoned"}
 	both := Why(Facts{Worker: gone})
 	require.Equal(t, []contract.Code{contract.CodeUnreachable, contract.CodeCordoned}, codes(both))
-	assert.Equal(t, "it will be CORDONED when it is back, by ann (cordoned)", both[1].Detail)
+	assert.Equal(t, "it will be cordoned when it is back, by ann", both[1].Detail)
 
 	down := Why(Facts{Worker: atWork(contract.WorkerOnline), Down: "query workers of fleet was not answered"})
 	assert.Equal(t, []contract.Code{contract.CodeControlPlaneDown}, codes(down), "nobody knows whether it is idle")

@@ -3,6 +3,7 @@ import { Action } from '../action';
 import { actOf } from '../acts/remedy';
 import { query } from '../api';
 import { useGet } from '../data';
+import { Broken } from '../names';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { Loaded, Section } from '../ui';
@@ -53,7 +54,9 @@ export function WhoChanged({ of }: { of: { job_type: string } | { object: string
                       {entry.via && ` · ${entry.via}`}
                     </small>
                     {(entry.change || entry.detail) && (
-                      <p>{localized([entry.change, entry.detail].filter(Boolean).join('; '))}</p>
+                      <p>
+                        <Broken name={localized([entry.change, entry.detail].filter(Boolean).join('; '))} />
+                      </p>
                     )}
                   </div>
                   {entry.put_back?.action && <Back entry={entry} />}

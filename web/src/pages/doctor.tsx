@@ -2,20 +2,21 @@ import { useGet } from '../data';
 import { Prose } from '../names';
 import { Time } from '../time';
 import type { Doctor as DoctorReport, Version } from '../types';
-import { type Head, Loaded, Page, Section, Table } from '../ui';
+import { type Head, Loaded, Page, Table } from '../ui';
 import { plural } from '../words';
 import { checkName, Checks } from './checks';
 
 function headOf({ ok, passed, warnings, checks }: DoctorReport, at: number, version: Version | undefined): Head {
   const failed = checks.length - passed - warnings;
+  const words = [failed > 0 && `${failed} ${failed === 1 ? 'fails' : 'fail'}`, warnings > 0 && `${warnings} to look at`].filter(Boolean);
   return {
-    state: ok ? (warnings > 0 ? { word: `${warnings} to look at`, role: 'person' } : { word: 'all pass', role: 'done' }) : { word: `${failed} ${failed === 1 ? 'fails' : 'fail'}`, role: 'failed' },
+    state: { word: words.join(', ') || 'all pass', role: !ok ? 'failed' : warnings > 0 ? 'person' : 'done' },
     age: (
       <>
         checked <Time at={new Date(at).toISOString()} />
+        {version && ` · Roundsman ${version.version}`}
       </>
     ),
-    cause: `${passed === checks.length ? 'Server, namespace, control plane, workers and receivers answer as they should.' : `${passed} of ${plural(checks.length, 'check')} pass.`}${version ? ` Roundsman ${version.version}.` : ''}`,
   };
 }
 
@@ -37,15 +38,10 @@ export function Doctor() {
           const { ok: passed = [], warn: odd = [], fail: failed = [] } = Object.groupBy(checks, (check) => check.verdict);
           return (
             <>
-              {failed.length > 0 && (
-                <Section title="Fails" note={failed.length} look="alarm">
-                  <Checks of={failed} />
-                </Section>
-              )}
-              {odd.length > 0 && (
-                <Section title="To look at" note={odd.length} look="ask">
-                  <Checks of={odd} />
-                </Section>
+              {failed.length + odd.length > 0 && (
+                <section class={failed.length > 0 ? 'alarm' : 'ask'} aria-label="Checks that do not pass">
+                  <Checks of={[...failed, ...odd]} />
+                </section>
               )}
               <section aria-label="Checks that pass">
                 <details class="fold2" open={passed.length === checks.length}>

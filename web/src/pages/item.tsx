@@ -1,18 +1,19 @@
 // A job or a task: its progress or result, its attempts, and its output.
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
-import { quote } from '../api';
+import { actOf } from '../acts/remedy';
+import { quote, segment } from '../api';
 import { useGet } from '../data';
 import { isFailed } from '../design/state';
-import { Explain } from '../explain';
-import { RunName, runName, Said } from '../names';
+import { Why } from '../explain';
+import { RunName, runName } from '../names';
 import { Artifacts } from '../output/artifacts';
 import { Output } from '../output/output';
 import { href, runHref } from '../route';
 import { itemHref, itemPath, runPath } from '../runs';
-import { Both, duration, localized, span, Time, Took, useZone } from '../time';
-import type { ItemDetail, Snapshot } from '../types';
-import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table } from '../ui';
+import { Both, duration, span, Time, Took, useZone } from '../time';
+import type { Explanation, ItemDetail, Snapshot } from '../types';
+import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table, useNarrow } from '../ui';
 import { plural, upper } from '../words';
 
 export function ItemPage({ run, id, params }: { run: string; id: string; params: URLSearchParams }) {
@@ -20,6 +21,11 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
   const found = useGet<ItemDetail>(itemPath(run, id));
   const of = useGet<Snapshot>(runPath(run));
   const workflow = of.data?.workflow_id;
+  const acts = found.data ? actsOnItem(found.data) : [];
+  // A failed item without an operation of its own has those of its end.
+  const alone = found.data && isFailed(found.data.standing.role) && acts.length === 0;
+  const end = useGet<Explanation>(alone && workflow ? `/explain?thing=${segment(`${workflow}/${id}`)}` : undefined);
+  const others = (alone && end.data?.ended?.actions?.filter((action) => action.request && action.request.method !== 'GET').map(actOf)) || [];
   return (
     <Page
       title={id}
@@ -28,20 +34,18 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
         [runName(workflow ?? run.replaceAll('~', '/')), runHref(run)],
       ]}
       head={found.data && headOf(found.data, `${workflow ?? run.replaceAll('~', '/')}/${id}`)}
-      actions={found.data && actsOnItem(found.data).map((act) => <Action key={act.label} {...act} />)}
+      actions={found.data && [...acts, ...others].map((act) => <Action key={act.label} {...act} />)}
     >
       <Loaded of={found} what={id}>
-        {(item) => (
+        {(item) => {
+          const started = item.standing.on_worker && (item.attempts ?? []).length > 0;
+          return (
           <div class="cols">
             <div class="stack">
-              {(!item.standing.ended || item.standing.role === 'upstream' || (isFailed(item.standing.role) && actsOnItem(item).length === 0)) && workflow && (
-                <Section title={item.standing.ended ? 'What can be done' : 'What it waits for'}>
-                  <Explain thing={`${workflow}/${id}`} />
-                </Section>
-              )}
-              {item.standing.on_worker && <Output item={item} ended={item.standing.ended} attempt={Number(params.get('attempt') ?? 0)} />}
-              {item.standing.on_worker && item.standing.ended && <Artifacts item={item} attempt={Number(params.get('attempt') ?? 0)} />}
-              {item.standing.on_worker && <Result item={item} />}
+              {(!item.standing.ended || item.standing.role === 'upstream') && workflow && <Why thing={`${workflow}/${id}`} title={item.standing.ended ? 'Why it did not run' : 'What it waits for'} />}
+              {started && <Output item={item} ended={item.standing.ended} attempt={Number(params.get('attempt') ?? 0)} />}
+              {started && item.standing.ended && <Artifacts item={item} attempt={Number(params.get('attempt') ?? 0)} />}
+              {item.standing.on_worker && (started || item.value !== undefined) && <Result item={item} />}
               {item.standing.on_worker && <Attempts item={item} />}
               <Asked item={item} />
             </div>
@@ -50,7 +54,8 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
               <Given item={item} />
             </div>
           </div>
-        )}
+          );
+        }}
       </Loaded>
     </Page>
   );
@@ -67,8 +72,8 @@ function headOf(item: ItemDetail, id: string): Head {
         {(item.attempt ?? 0) > 1 && ` · attempt ${item.attempt}`}
       </>
     ),
-    // The output of a program is shown unchanged.
-    cause: item.error || item.standing.ended ? <>{item.error || item.summary}</> : item.waiting && <Said text={item.waiting} runs={item.runs} />,
+    // The output of a program is shown unchanged. The card below explains a wait.
+    cause: item.standing.ended && <>{item.error || item.summary}</>,
   };
 }
 
@@ -78,14 +83,12 @@ const shownNeeds = 100;
 function Now({ item }: { item: ItemDetail }) {
   const progress = item.active?.progress;
   return (
-    <Section title={item.standing.ended ? 'What came of it' : 'Now'}>
+    <Section title="Facts">
       <Facts
         of={[
-          ['State', <State key="state" word={item.standing.state} role={item.standing.role} />],
           ['Key', item.dedupe_key],
           ['Summary', item.summary !== item.dedupe_key && item.summary],
           ['Kind', item.kind !== 'job' && item.kind],
-          ['Waits for', item.waiting && localized(item.waiting)],
           ['Until', item.until && <Time key="until" at={item.until} relative={false} />],
           ['Not before', item.not_before && <Time key="before" at={item.not_before} relative={false} />],
           ['Done', progress && progress.percent >= 0 && <Percent of={progress.percent} />],
@@ -161,6 +164,7 @@ function startOf(attempt: { started_at?: string; ended_as?: string }, item: Item
 }
 
 function Attempts({ item }: { item: ItemDetail }) {
+  const narrow = useNarrow();
   return (
     <Section title="Attempts">
       <Table
@@ -170,7 +174,7 @@ function Attempts({ item }: { item: ItemDetail }) {
         id={(attempt) => String(attempt.number)}
         empty={item.standing.ended ? 'It ended without an attempt.' : 'None yet: it has not been given to a worker.'}
         columns={[
-          { name: '#', show: (attempt) => attempt.number, number: true },
+          { name: '#', show: (attempt) => (narrow ? `Attempt ${attempt.number}` : attempt.number), number: true },
           {
             name: 'State',
             show: (attempt) => <State word={attempt.ended_as || (attempt.started_at || item.active?.started ? 'running' : 'sent')} />,
@@ -186,7 +190,6 @@ function Attempts({ item }: { item: ItemDetail }) {
           },
           { name: 'Started', show: (attempt) => startOf(attempt, item) },
           { name: 'Took', show: (attempt) => <Took from={attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at)} to={attempt.ended_at} />, number: true },
-          { name: 'Ended', show: (attempt) => <Time at={attempt.ended_at} />, optional: true, full: true },
           { name: 'Error', show: (attempt) => attempt.error, wide: true },
         ]}
       />

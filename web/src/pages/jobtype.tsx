@@ -4,15 +4,15 @@ import { backfill, detect, pauseJobType, resumeJobType, runJobType } from '../ac
 import { segment } from '../api';
 import { useGet } from '../data';
 import { isFailure, roleOf } from '../design/state';
-import { Explain } from '../explain';
+import { Why } from '../explain';
 import { later } from '../later';
-import { RunName } from '../names';
+import { RunName, Said } from '../names';
 import { href } from '../route';
-import { Both, duration, place, span, spans, Time, Took, useZone } from '../time';
+import { duration, place, span, spans, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Explanation, Holds, JobType, RunRef, ShownJobType } from '../types';
-import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { upper } from '../words';
 import { WhoChanged } from './changes';
-import { jobTypeState } from './jobtypes';
 import './jobtype.css';
 
 const History = later(() => import('../timeline/history').then((m) => m.History), false, 380);
@@ -24,14 +24,18 @@ const path = (name: string) => `/job-types/${segment(name)}`;
 
 export function JobTypePage({ name }: { name: string }) {
   const found = useGet<ShownJobType>(path(name));
+  const why = useGet<Explanation>(`/explain?thing=${segment(name)}`);
+  const code = found.data?.standing.code;
+  // The card below has the cause, unless its reasons are those of a run.
+  const told = code !== undefined && (why.isPending || (why.data?.reasons ?? []).some((reason) => reason.code === code && !reason.of));
   return (
-    <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data)} actions={found.data && <Actions type={found.data} />}>
+    <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data, told)} actions={found.data && <Actions type={found.data} />}>
       <Loaded of={found} what={`Job type ${name}`}>
         {(type) => (
           <div class="cols">
             <div class="stack">
-              {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
-              <Why name={name} />
+              {type.spec.description && type.standing.detail && !told && <p class="lead">{type.spec.description}</p>}
+              <Why thing={name} title="Why it does not run" />
               {(type.recent ?? []).length > 0 && <History name={name} />}
               <TypeTicks name={name} />
               <Recent type={type} />
@@ -43,14 +47,9 @@ export function JobTypePage({ name }: { name: string }) {
               <Section title="Facts">
                 <Facts
                   of={[
-                    ['State', jobTypeState(type)],
-                    ['Paused by', type.paused && (type.paused_by ?? 'not known')],
-                    ['Paused', type.paused && type.paused_at && <Both at={type.paused_at} />],
-                    ['Note', type.paused && type.pause_note],
                     ['Handler', <code key="handler">{type.spec.handler}</code>],
                     ['Lane', type.spec.lane && <a href={`${href('locks')}?lane=${segment(type.spec.lane)}`}>{type.spec.lane}</a>],
                     ['Job takes', type.learned && learned(type.learned)],
-                    ['Changed', type.changed && <LastChange of={type.changed} />],
                     ['Ticks', type.counts && ticks(type.counts)],
                   ]}
                 />
@@ -62,27 +61,6 @@ export function JobTypePage({ name }: { name: string }) {
         )}
       </Loaded>
     </Page>
-  );
-}
-
-// Why says why it does not run. Without a reason the state in the header says all.
-function Why({ name }: { name: string }) {
-  const found = useGet<Explanation>(`/explain?thing=${segment(name)}`);
-  if (found.isPending) return <Awaited />;
-  const reasons = found.data?.reasons ?? [];
-  if (found.data && reasons.length === 0) return null;
-  // A healthy job type that waits for its time has no card with a title.
-  if (reasons.length > 0 && reasons.every(({ code }) => code === 'NOT_DUE_UNTIL')) {
-    return (
-      <section class="calm" aria-label="Why it does not run">
-        <Explain thing={name} />
-      </section>
-    );
-  }
-  return (
-    <Section title="Why it does not run">
-      <Explain thing={name} />
-    </Section>
   );
 }
 
@@ -111,28 +89,16 @@ function Next({ type }: { type: ShownJobType }) {
   );
 }
 
-function LastChange({ of }: { of: NonNullable<ShownJobType['changed']> }) {
-  const { by = 'Somebody', action, did, at, change = '' } = of;
-  return (
-    <>
-      {by} {did}, <Time at={at} />
-      <small class="what" title={`${change} ${action}`}>
-        {change}
-      </small>
-    </>
-  );
-}
-
 function learned({ p95, of }: { p95?: string; of: number }): string {
-  if (p95) return `at most ${span(duration(p95))} for 95 of 100, of the last ${of}`;
-  return of > 0 ? `${of} of 20 jobs known that a learned run time needs` : 'no job has completed yet';
+  if (p95) return `95 of 100 within ${span(duration(p95))}, of the last ${of}`;
+  return of > 0 ? `not learned yet: ${of} of 20 jobs` : 'no job has completed yet';
 }
 
 const ticks = ({ started, skipped, missed }: NonNullable<ShownJobType['counts']>) =>
   [`${started} started`, skipped > 0 && `${skipped} skipped because one was open`, missed > 0 && `${missed} missed`].filter(Boolean).join(', ');
 
-function headOf(type: JobType): Head {
-  const { state, detail, since, until } = type.standing;
+function headOf(type: JobType, told: boolean): Head {
+  const { state, detail, quoted, since, until } = type.standing;
   const next = type.next?.[0];
   const last = type.recent?.[0];
   const failed = last && isFailure(roleOf(last.outcome ?? ''));
@@ -155,9 +121,9 @@ function headOf(type: JobType): Head {
         )}
       </>
     ),
-    cause: detail ? (
+    cause: detail && !told ? (
       <>
-        {detail}
+        <Said text={quoted ? detail : upper(detail)} />
         {until && (
           <>
             {' '}
@@ -232,15 +198,14 @@ function Windows({ type }: { type: JobType }) {
   if (!w) {
     return (
       <Section title="Windows">
-        <Empty>It may run at any time. Windows and blackouts are set in the configuration.</Empty>
+        <Empty>It may run at any time.</Empty>
       </Section>
     );
   }
   return (
-    <Section title="Windows" note={w.open ? 'open' : 'closed'}>
+    <Section title="Windows" note={<State word={w.open ? 'open' : 'closed'} role={w.open ? 'done' : 'plan'} />}>
       <Facts
         of={[
-          ['State', <State key="state" word={w.open ? 'open' : 'closed'} role={w.open ? 'done' : 'plan'} />],
           ['Because', w.closed],
           [
             w.open ? 'Closes' : 'Opens',

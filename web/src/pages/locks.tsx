@@ -128,7 +128,8 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
         since <Time at={oldest.use.since} />
       </>
     ),
-    cause: oldest && (
+    // The row of a single waiter says it.
+    cause: oldest && waiting > 1 && (
       <>
         <RunName id={oldest.use.workflow_id} item={oldest.use.for} /> waits for {oldest.of}
       </>

@@ -28,15 +28,15 @@ export function Overview() {
   const needs = useGet<Needs>('/needs');
   const doctor = useGet<DoctorReport>('/doctor');
   const failed = useGet<RunList>(failedRuns());
-  const list = failed.data?.runs ?? [];
-  const says = [
-    failed.data && (list.length === 0 ? 'No run failed since yesterday.' : `${list.length}${failed.data.next ? ' or more' : ''} ${list.length === 1 ? 'run' : 'runs'} failed since yesterday.`),
-    needs.data?.unknown && `Not everything could be read: ${needs.data.unknown}`,
-  ];
-  // The list stands below the cause, which may take several lines.
-  const cause = needs.isPending || failed.isPending ? <>{'\u00a0'}<Awaited /></> : says.filter(Boolean).join(' ');
   return (
-    <Page title="Overview" head={{ state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role }, cause }}>
+    <Page
+      title="Overview"
+      head={{
+        state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role },
+        cause: needs.data?.unknown && `Not everything could be read: ${needs.data.unknown}`,
+      }}
+    >
+      {(needs.isPending || failed.isPending) && <Awaited />}
       <div class="cols">
         <div class="stack">
           <Loaded of={needs} what="What needs a person">
@@ -92,7 +92,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
     };
   });
   return (
-    <Section title="Needs a person" note={rows.length} look="ask">
+    <Section title="Needs a person" look="ask">
       <Work rows={tasks} />
     </Section>
   );
@@ -100,7 +100,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
 
 function ToLookAt({ of, waits }: { of: DoctorReport | undefined; waits: boolean }) {
   if (waits) return <Awaited />;
-  const wrong = (of?.checks ?? []).filter((check) => check.verdict !== 'ok' && check.name !== 'needs a person');
+  const wrong = (of?.checks ?? []).filter((check) => check.verdict !== 'ok' && !check.listed);
   const failed = wrong.filter((check) => check.verdict === 'fail');
   const others = wrong.filter((check) => check.verdict !== 'fail');
   return (
@@ -126,8 +126,17 @@ function ToLookAt({ of, waits }: { of: DoctorReport | undefined; waits: boolean 
 
 // Failed has one row for each job type or DAG: its newest run that failed, and how many others did.
 function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPending: boolean } }) {
+  const count = of.data?.runs?.length ?? 0;
   return (
-    <Section title="Failed since yesterday" note={<a href={`${href('runs')}?state=failed,timeout,partial`}>all that are kept</a>}>
+    <Section
+      title="Failed since yesterday"
+      note={
+        <>
+          {count > 0 && `${plural(count, 'run')}${of.data?.next ? ' or more' : ''} · `}
+          <a href={`${href('runs')}?state=failed,timeout,partial`}>all that are kept</a>
+        </>
+      }
+    >
       <Loaded of={of} what="What failed">
         {({ runs }) => {
           const byName = Map.groupBy(runs ?? [], nameOf);
@@ -138,7 +147,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                 stacked
                 rows={[...byName.values()].slice(0, most)}
                 id={([run]) => run?.workflow_id ?? ''}
-                empty="No run failed since yesterday."
+                empty="No run."
                 columns={[
                   {
                     name: 'Run',
@@ -307,7 +316,7 @@ function Counts({ doctor }: { doctor: DoctorReport | undefined }) {
       <Tile value={types.data && types.data.total.toLocaleString('en')} note={stopped > 0 ? `job types, ${stopped.toLocaleString('en')} stopped` : 'job types'} address={href('job-types')} />
       <Tile value={workers.data && `${workers.data.online.toLocaleString('en')} of ${workers.data.total.toLocaleString('en')}`} note="workers online" address={href('workers')} />
       <Tile value={doctor && `${doctor.passed} of ${doctor.checks.length}`} note="checks pass" address={href('doctor')} />
-      <Tile value={types.data && plural(types.data.running, 'job type')} note="with an open run" address={`${href('job-types')}?state=running`} />
+      <Tile value={types.data && types.data.running.toLocaleString('en')} note={`${types.data?.running === 1 ? 'job type' : 'job types'} with an open run`} address={`${href('job-types')}?state=running`} />
     </div>
   );
 }

@@ -20,12 +20,10 @@ export function Past({ params }: { params: URLSearchParams }) {
   const found = useList<PastGrantList>(`/past-grants${query({ limit: 100, ...(kind && { [kind]: name }) })}`);
   const first = found.data?.pages[0];
   return (
-    <Section title={kind ? `Held before: ${kind} ${name}` : 'Held before'} note={first && !kind && `the last ${first.kept.toLocaleString('en')} of ${plural(first.released, 'release')}`}>
-      {kind && (
-        <p>
-          <a href={href('locks')}>Show all lanes, pools and objects</a>
-        </p>
-      )}
+    <Section
+      title={kind ? `Held before: ${kind} ${name}` : 'Held before'}
+      note={kind ? <a href={href('locks')}>all lanes, pools and objects</a> : first && `the last ${first.kept.toLocaleString('en')} of ${plural(first.released, 'release')}`}
+    >
       <Loaded of={found} what="What was held before">
         {({ pages }) => <Grants of={pages.flatMap((page) => page.grants).filter((grant) => isIn(params, grant.requested_at, grant.released_at))} more={found.more} />}
       </Loaded>
@@ -42,7 +40,7 @@ function Grants({ of, more }: { of: PastGrant[]; more: () => void }) {
       onEnd={more}
       empty="Nothing was released yet. Admission keeps the newest few hundred turns in lanes, and as many uses of pools and objects."
       columns={[
-        { name: 'What', show: (grant) => <Things of={grant} />, wide: true },
+        { name: 'What', show: (grant) => <Things of={grant} />, width: '16rem' },
         { name: 'Held by', show: (grant) => <Holder of={grant} />, wide: true },
         {
           name: 'From',
@@ -56,11 +54,13 @@ function Grants({ of, more }: { of: PastGrant[]; more: () => void }) {
         },
         { name: 'Released', show: (grant) => <Time at={grant.released_at} />, width: '7.5rem', optional: true },
         { name: 'Held for', show: (grant) => span(between(grant.granted_at, grant.released_at)), number: true, width: '6.5rem' },
-        { name: 'Waited', show: (grant) => span(between(grant.requested_at, grant.granted_at)), number: true, width: '6.5rem', optional: true },
+        { name: 'Waited', show: (grant) => waited(between(grant.requested_at, grant.granted_at)), number: true, width: '6.5rem', optional: true },
       ]}
     />
   );
 }
+
+const waited = (ms: number) => (ms > 0 ? span(ms) : <span class="faint">–</span>);
 
 const between = (from: string, to: string) => Math.max(Date.parse(to) - Date.parse(from), 0);
 

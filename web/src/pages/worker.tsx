@@ -2,14 +2,14 @@ import { Action } from '../action';
 import { cordon, drain, removeWorker, resizeWorker, uncordon } from '../acts/workers';
 import { segment } from '../api';
 import { useGet } from '../data';
-import { Explain } from '../explain';
+import { Why } from '../explain';
 import { later } from '../later';
-import { Prose, RunName } from '../names';
+import { Cited, Prose, RunName } from '../names';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
-import { Both, duration, span, Time, Took } from '../time';
+import { duration, span, Time, Took } from '../time';
 import type { MayReboot, Worker } from '../types';
-import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural, upper } from '../words';
 import { WhoChanged } from './changes';
 import { SlotsOverTime } from './usage';
@@ -28,6 +28,7 @@ export function WorkerPage({ id }: { id: string }) {
           <div class="cols">
             <div class="stack">
               <Reboot worker={worker} />
+              <Why thing={id} title="Why it gets no work" />
               <Jobs worker={worker} />
               <WorkerTimeline id={id} />
               <SlotsOverTime id={id} silent={worker.silent} />
@@ -35,13 +36,9 @@ export function WorkerPage({ id }: { id: string }) {
               <WhoChanged of={{ object: `worker/${id}` }} />
             </div>
             <div class="stack">
-              <Section title="Now">
+              <Section title="Facts">
                 <Facts
                   of={[
-                    ['State', <State key="state" word={worker.state} />],
-                    ['Since', <Both key="since" at={worker.since} />],
-                    ['Because', worker.kept?.reason || worker.cause?.reason],
-                    ['By', worker.kept?.by],
                     ['Jobs', <Slots key="slots" worker={worker} />],
                     ['Detections', worker.report && `${worker.report.detecting} of ${worker.report.caps.max_detect}`],
                     ['Host', `${worker.registration.host}, process ${worker.registration.pid}`],
@@ -58,21 +55,8 @@ export function WorkerPage({ id }: { id: string }) {
                     ['Undelivered', worker.report?.undelivered ? `${worker.report.undelivered} outcomes` : ''],
                   ]}
                 />
-                <Explain thing={id} />
               </Section>
-              <Section title="What it can do">
-                <Table
-                  label="Handlers"
-                  rows={worker.registration.capabilities ?? []}
-                  id={(c) => c.handler}
-                  empty="It has no handler: it does nothing."
-                  columns={[
-                    { name: 'Handler', show: (c) => c.handler },
-                    { name: 'Does', show: (c) => [c.detect && 'detects', c.execute && 'executes'].filter(Boolean).join(', '), wide: true },
-                    { name: 'At most', show: (c) => (c.max_execute ? `${c.max_execute} at once` : 'as its slots'), optional: true },
-                  ]}
-                />
-              </Section>
+              <Handlers of={worker.registration.capabilities ?? []} />
             </div>
           </div>
         )}
@@ -81,13 +65,35 @@ export function WorkerPage({ id }: { id: string }) {
   );
 }
 
-function headOf(worker: Worker): Head {
-  const cause = worker.kept ?? worker.cause;
-  return {
-    state: { word: worker.state },
-    age: <Time at={worker.since} />,
-    cause: upper([cause?.reason, cause?.by && `by ${cause.by}`].filter(Boolean).join(', ')),
-  };
+const headOf = (worker: Worker): Head => ({ state: { word: worker.state }, age: <Time at={worker.since} /> });
+
+type Capability = NonNullable<Worker['registration']['capabilities']>[number];
+
+const does = (c: Capability) => `${[c.detect && 'detect', c.execute && 'execute'].filter(Boolean).join(' and ')}${c.max_execute ? `, at most ${c.max_execute} at once` : ''}`;
+
+// Handlers has those that do the same in one list.
+function Handlers({ of }: { of: Capability[] }) {
+  const alike = [...Map.groupBy(of, does)];
+  return (
+    <Section title="Handlers" note={alike.length === 1 ? alike[0]?.[0] : undefined}>
+      {of.length === 0 ? (
+        <Empty>It has none: it does nothing.</Empty>
+      ) : (
+        alike.map(([what, some]) => (
+          <div key={what} class="handlers">
+            {alike.length > 1 && <h3>{upper(what)}</h3>}
+            <ul aria-label={`Handlers that ${what}`}>
+              {some.map(({ handler }) => (
+                <li key={handler} class="label">
+                  {handler}
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))
+      )}
+    </Section>
+  );
 }
 
 type Transition = NonNullable<Worker['transitions']>[number];
@@ -106,8 +112,7 @@ function History({ worker }: { worker: Worker }) {
           { name: 'When', show: (t) => <Time at={t.at} /> },
           ...(rows.some((t) => t.from) ? [{ name: 'From', show: (t: Transition) => t.from && <State word={t.from} />, optional: true }] : []),
           { name: 'To', show: (t) => <State word={t.to} /> },
-          { name: 'Code', show: (t) => <code>{t.code}</code>, optional: true, full: true },
-          { name: 'Why', show: (t) => t.reason, wide: true },
+          { name: 'Why', show: (t) => <Cited text={t.reason ?? ''} code={t.code} />, wide: true },
           ...(rows.some((t) => t.by) ? [{ name: 'By', show: (t: Transition) => t.by }] : []),
         ]}
       />
@@ -219,8 +224,9 @@ function Jobs({ worker }: { worker: Worker }) {
       </Section>
     );
   }
+  const jobs = (worker.report.jobs ?? []).length + (worker.report.omitted ?? 0);
   return (
-    <Section title="Jobs" note={plural((worker.report.jobs ?? []).length + (worker.report.omitted ?? 0), 'job')}>
+    <Section title="Jobs" note={jobs > 0 ? jobs.toLocaleString('en') : undefined}>
       <Table
         label={`Jobs on ${worker.registration.id}`}
         stacked

@@ -1,8 +1,9 @@
 // Fields of a form, by the schema of the setting. Only the server checks the values.
-import { Fragment } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import type { Schema } from '../types';
+import { Broken } from '../names';
 import { resolved } from '../schema';
+import { plural } from '../words';
 import { inside, listed, type Patch, type Path, set, textOf, typed, typeOf, valueOf } from './values';
 
 export interface Form {
@@ -30,25 +31,26 @@ export function Fields({ form, path, of, skip = [] }: { form: Form; path: Path; 
     order.current = { names: ranked.map((one) => one[2]), written: ranked.filter((one) => one[0] === 0).length };
   }
   const { written } = order.current;
+  const show = (name: string) => {
+    const inner = of?.properties?.[name];
+    return inner && <Setting key={name} form={form} path={[...path, name]} schema={resolved(inner, of?.$defs ? of : form.schema)} />;
+  };
+  const others = order.current.names.slice(written);
+  // A fold with a changed or a faulty setting is open. It stays open, since closing would take the focus away.
+  const open = useRef(false);
+  open.current ||= others.some((name) => typed(form.patch, [...path, name]) || faultsAt(form, [...path, name]).length > 0);
   return (
     <>
-      {order.current.names.map((name, i) => {
-        const inner = of?.properties?.[name];
-        return (
-          inner && (
-            <Fragment key={name}>
-              {i === written && i > 0 && <p class="defaults">At their defaults</p>}
-              <Setting form={form} path={[...path, name]} schema={resolved(inner, of?.$defs ? of : form.schema)} />
-            </Fragment>
-          )
-        );
-      })}
+      {order.current.names.slice(0, written).map(show)}
+      {others.length > 0 && (
+        <details class="defaults" open={open.current}>
+          <summary>{plural(others.length, 'setting')} at {others.length === 1 ? 'its' : 'their'} default</summary>
+          {others.map(show)}
+        </details>
+      )}
     </>
   );
 }
-
-// broken may begin a new line behind each underscore.
-const broken = (name: string) => name.split(/(?<=_)/).map((part, i) => <Fragment key={part}>{i > 0 && <wbr />}{part}</Fragment>);
 
 export function Setting({ form, path, schema, label }: { form: Form; path: Path; schema: Schema; label?: string }) {
   const id = useId();
@@ -60,7 +62,7 @@ export function Setting({ form, path, schema, label }: { form: Form; path: Path;
   const hint = [schema.description, change && `was ${before === undefined ? `the default${schema.default === undefined ? '' : `, ${String(schema.default)}`}` : textOf(before).replaceAll('\n', ' ')}`];
   return (
     <div class={change ? 'setting changed' : 'setting'}>
-      <label for={id}>{broken(name)}</label>
+      <label for={id}><Broken name={name} /></label>
       <div>
         <Input
           id={id}

@@ -110,7 +110,7 @@ func TestNodeBoundTask(t *testing.T) {
 	gone.State = contract.WorkerUnreachable
 	p.workers(worker("w", 4), gone)
 	assert.Empty(t, p.running)
-	assert.Contains(t, p.view("a").Waiting, "worker n is UNREACHABLE")
+	assert.Contains(t, p.view("a").Waiting, "worker n is unreachable")
 	gone.State = contract.WorkerOffline
 	p.workers(worker("w", 4), gone)
 	assert.Equal(t, "it is pinned to worker n, which is OFFLINE", p.view("a").Error)

@@ -82,7 +82,7 @@ func TestWhatTasksWaitFor(t *testing.T) {
 	b := p.wait("b")
 	assert.Equal(t, contract.CodeUnreachable, b.Code)
 	assert.Equal(t, "n", b.Object)
-	assert.Contains(t, b.Detail, "worker n is UNREACHABLE")
+	assert.Contains(t, b.Detail, "worker n is unreachable")
 	gone.State = contract.WorkerCordoned
 	p.workers(worker("w", 1), gone)
 	assert.Equal(t, contract.CodeCordoned, p.wait("b").Code)

@@ -40,12 +40,24 @@ function useTopic<T>(path: string | undefined, live: boolean, show: (data: T) =>
   return topic;
 }
 
+// useAtOnce sends a request while its page is rendered; a query itself sends it after the paint, a frame later.
+function useAtOnce<T>(path: string | undefined, asked: { queryKey: unknown[]; queryFn: (of: { signal: AbortSignal }) => Promise<T>; staleTime?: number }) {
+  const begun = useRef<string | undefined>(undefined);
+  if (path === undefined || begun.current === path) return;
+  begun.current = path;
+  void client.prefetchQuery(asked);
+}
+
 // useGet returns the answer to a request, and its updates from the stream while live.
 export function useGet<T>(path: string | undefined, live = true) {
   const topic = useTopic<T>(path, live, (data) => client.setQueryData([path], data));
-  return useQuery<T, Error>({
+  const asked = {
     queryKey: [path],
     queryFn: ({ signal }: { signal: AbortSignal }) => (topic ? stream.picture<T>(topic, path ?? '', signal) : get<T>(path ?? '', signal)),
+  };
+  useAtOnce(path, asked);
+  return useQuery<T, Error>({
+    ...asked,
     enabled: path !== undefined,
     placeholderData: (before: unknown, query: unknown) => (samePage(query, path) ? (before as T) : undefined) as never,
   } as never);
@@ -100,6 +112,18 @@ export const again = 2000;
 // fresh is the age up to which a part of a list that is shown again is not read again: the stream follows it.
 const fresh = 5000;
 
+// partOf is the request for a part of a list.
+const partOf = (path: string, size: number, part: number) => `${path}${path.includes('?') ? '&' : '?'}limit=${size}${part === 0 ? '' : `&from=${part * size}`}`;
+
+const readPart = <T>(part: string) => ({
+  queryKey: [part],
+  queryFn: ({ signal }: { signal: AbortSignal }) => sendTagged<WindowPage<T>['answer']>({ method: 'GET', path: part }, signal),
+  staleTime: fresh,
+});
+
+// useFirst reads the first part of a list before its place on the page is known.
+export const useFirst = (path: string | undefined, size: number) => useAtOnce(path, readPart(partOf(path ?? '', size, 0)));
+
 export type Windowed<T> = ReturnType<typeof useWindow<T>>;
 
 // useWindow reads the visible pages of a list at any scroll position. The stream follows them while live.
@@ -107,15 +131,10 @@ export type Windowed<T> = ReturnType<typeof useWindow<T>>;
 export function useWindow<T>(path: string, size: number, ahead: boolean, live = true) {
   const [[first, last], setShown] = useState<[number, number]>([0, 0]);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const at = (page: number) => `${path}${path.includes('?') ? '&' : '?'}limit=${size}${page === 0 ? '' : `&from=${page * size}`}`;
-  const read = (page: string) => ({
-    queryKey: [page],
-    queryFn: ({ signal }: { signal: AbortSignal }) => sendTagged<WindowPage<T>['answer']>({ method: 'GET', path: page }, signal),
-    staleTime: fresh,
-  });
+  const at = (page: number) => partOf(path, size, page);
   const found = useQueries({
     queries: Array.from({ length: last - first + 1 }, (_, i) => ({
-      ...read(at(first + i)),
+      ...readPart<T>(at(first + i)),
       // A part without rows is followed by no stream, and its list is on screen without an error.
       refetchInterval: (query: { state: { data?: unknown; status: string } }) => query.state.status === 'error' && query.state.data === undefined && first + i > 0 && again,
     })),
@@ -142,7 +161,7 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
   useEffect(() => {
     if (!ahead || total === undefined) return;
     // The end is the only jump target that can be predicted.
-    void client.prefetchQuery({ ...read(end), staleTime: 60_000 });
+    void client.prefetchQuery({ ...readPart<T>(end), staleTime: 60_000 });
   }, [end, ahead, total === undefined]);
   const rows: (T | undefined)[] = new Array(total ?? 0).fill(undefined);
   for (const [i, page] of found.entries()) {

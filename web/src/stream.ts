@@ -14,7 +14,7 @@ interface News {
 type Listener = (news: News) => void;
 
 const again = 500; // Milliseconds until the next attempt.
-const settle = 30; // Requests of a page within this time share one stream.
+const settle = 5; // Requests of a page within this time share one stream.
 const quiet = 40_000; // A comment comes every 15 s; after this time the connection is dead.
 const keepFor = 5000; // A topic without viewers is kept this long for a return to its page.
 const hiddenFor = 5000; // Hidden tabs close the stream: a browser has six connections to a server.

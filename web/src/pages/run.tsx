@@ -4,7 +4,7 @@ import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { actsOnRun } from '../acts/runs';
 import { get, query, segment } from '../api';
-import { useGet, useWindow, type Windowed } from '../data';
+import { useFirst, useGet, useWindow, type Windowed } from '../data';
 import { isFailed, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
@@ -30,6 +30,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
   useZone();
   const found = useGet<Snapshot>(runPath(id));
   const run = found.data;
+  useFirst(id.startsWith('group~') ? itemsOf(id, params) : undefined, pageOf); // Its jobs are always listed.
   const failures = useGet<RunFailures>(run && (run.progress?.failed ?? 0) > 0 ? `${runPath(run.workflow_id)}/failures` : undefined, run !== undefined && isOpen(run));
   return (
     <Page
@@ -267,10 +268,15 @@ const states = {
 // pageOf is the number of items per request.
 const pageOf = 100;
 
+const filters = ['state', 'id', 'find', 'sort', 'since', 'until'];
+
+// itemsOf is the list of the items of a run with the filters of its page.
+const itemsOf = (run: string, params: URLSearchParams) => `${runPath(run)}/items${query(Object.fromEntries(filters.map((key) => [key, params.get(key) ?? ''])))}`;
+
 function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
-  const [state, of, find, sort] = ['state', 'id', 'find', 'sort'].map((key) => params.get(key) ?? '') as [string, string, string, string];
-  const [since, until] = [params.get('since') ?? '', params.get('until') ?? ''];
-  const path = `${runPath(run.workflow_id)}/items${query({ state, id: of, find, sort, since, until })}`;
+  const [state = '', of = '', find = '', sort = '', since = ''] = filters.map((key) => params.get(key) ?? '');
+  const until = params.get('until') ?? '';
+  const path = itemsOf(run.workflow_id, params);
   // The last task may have 100,000 needs. A sorted list is read as a whole for each page, so it is read once.
   const found = useWindow<Item>(path, pageOf, run.kind === 'group' && sort === '' && since === '', isOpen(run) && sort === '' && since === '');
   const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';

@@ -18,6 +18,7 @@ export function setDensity(value: string) {
   if (value === '') delete document.documentElement.dataset.density;
   else document.documentElement.dataset.density = value;
   store(key, value);
+  height = 0;
   for (const listener of listeners) listener();
 }
 
@@ -30,7 +31,14 @@ export const useDensity = () =>
     density,
   );
 
+// height is read once for each choice, since a read computes all styles of the page.
+let height = 0;
+matchMedia('(pointer: coarse)').addEventListener('change', () => {
+  height = 0;
+});
+
 export function useRowHeight(): number {
   useDensity();
-  return Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row')) || 34;
+  height ||= Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row')) || 34;
+  return height;
 }

@@ -1,6 +1,6 @@
 // Rows is a table of any number of rows. Only the visible ones are elements. It is one stop of the Tab key.
 // Arrows, J and K move in it.
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { defaultKeyExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, verbOf } from '../action';
@@ -65,11 +65,19 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     count: rows.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => (small ? 68 : height),
-    getItemKey: (i) => (rows[i] === undefined ? i : id(rows[i])),
+    // Only rows that are measured need their ids: a function that is new makes it go through all rows.
+    getItemKey: small ? (i) => (rows[i] === undefined ? i : id(rows[i])) : defaultKeyExtractor,
     overscan: 1,
     initialOffset: begin,
+    // The height of its style: the first rendering has the rows.
+    initialRect: { width: 0, height: innerHeight * 0.7 },
   });
-  useEffect(() => virtual.measure(), [height, small]);
+  const measured = useRef([height, small]);
+  useEffect(() => {
+    if (measured.current[0] === height && measured.current[1] === small) return;
+    measured.current = [height, small];
+    virtual.measure();
+  }, [height, small]);
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
@@ -392,11 +400,11 @@ function useWidths(scroll: { current: HTMLDivElement | null }, of: string, small
       for (const head of heads) head.style.minWidth = '';
     }
     if (small) return;
+    const now = heads.map((head) => head.offsetWidth); // All are read before one is written: each read after a write is a layout.
     for (const [i, head] of heads.entries()) {
-      const now = head.offsetWidth;
-      if (now <= (kept.current.widths[i] ?? 0)) continue;
-      kept.current.widths[i] = now;
-      head.style.minWidth = `${now}px`;
+      if ((now[i] ?? 0) <= (kept.current.widths[i] ?? 0)) continue;
+      kept.current.widths[i] = now[i] ?? 0;
+      head.style.minWidth = `${now[i]}px`;
     }
   });
 }

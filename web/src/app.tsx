@@ -13,7 +13,7 @@ import { Overview } from './pages/overview';
 import { arrived, keepPage, toPlace } from './place';
 import { go, type Route, useRoute } from './route';
 import { stream } from './stream';
-import { span, useNow, useZone } from './time';
+import { span, useTold, useZone } from './time';
 import type { Me, Needs } from './types';
 import { Empty, Page } from './ui';
 
@@ -155,12 +155,12 @@ function Who() {
 
 function Banner() {
   const { lost, since, why } = useConnection();
-  const now = useNow();
+  const ago = useTold((now) => span(lost ? Math.max(now - since, 0) : 0));
   return (
     <div aria-live="assertive">
       {lost && (
         <p class="banner">
-          {why} Running jobs continue. What you see is as of {span(Math.max(now - since, 0))} ago. The console tries again each second; what you typed
+          {why} Running jobs continue. What you see is as of {ago} ago. The console tries again each second; what you typed
           stays.
         </p>
       )}

@@ -1,5 +1,5 @@
 // Times in the chosen zone with its name, and relative to now.
-import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'preact/compat';
 import { clock, frozen } from './clock';
 import { store, stored } from './stored';
 import { offsetOf } from './timeline/zone';
@@ -147,13 +147,29 @@ export function useNow(): number {
   return frozen() ?? at;
 }
 
+// useTold is a text of the current time. Its element is rendered when the text changes, not each second.
+export function useTold(tell: (now: number) => string): string {
+  const [, again] = useState(0);
+  const text = tell(frozen() ?? clock());
+  const shown = useRef({ tell, text });
+  shown.current = { tell, text };
+  useEffect(() => {
+    const tick = (now: number) => {
+      const { tell, text } = shown.current;
+      if (tell(frozen() ?? now) !== text) again((n) => n + 1);
+    };
+    ticking.add(tick);
+    return () => void ticking.delete(tick);
+  }, []);
+  return text;
+}
+
 const told = (distance: number) => (Math.abs(distance) < 1000 ? 'now' : distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`);
 
 export function Time({ at, relative = true }: { at?: string | undefined; relative?: boolean }) {
   useZone();
-  const current = useNow();
+  const since = useTold((now) => (isSet(at) ? told(now - Date.parse(at)) : ''));
   if (!isSet(at)) return <span class="faint">–</span>;
-  const since = told(current - Date.parse(at));
   return (
     <time dateTime={at} title={relative ? exact(at) : `${exact(at)}, ${since}`}>
       {relative ? since : brief(at)}
@@ -164,24 +180,27 @@ export function Time({ at, relative = true }: { at?: string | undefined; relativ
 // Both is 03:08:11, 4 min ago: the clock and the age of an object.
 export function Both({ at }: { at?: string | undefined }) {
   useZone();
-  const current = useNow();
+  const text = useTold((now) => {
+    if (!isSet(at)) return '';
+    const distance = now - Date.parse(at);
+    return `${Math.abs(distance) < 86_400_000 ? clockOf(at) : brief(at)}, ${told(distance)}`;
+  });
   if (!isSet(at)) return <span class="faint">–</span>;
-  const distance = current - Date.parse(at);
   return (
     <time dateTime={at} title={exact(at)}>
-      {Math.abs(distance) < 86_400_000 ? clockOf(at) : brief(at)}, {told(distance)}
+      {text}
     </time>
   );
 }
 
 // Took shows a duration.
 export function Took({ from, to }: { from?: string | undefined; to?: string | undefined }) {
-  const current = useNow();
-  if (!isSet(from)) return <span class="faint">–</span>;
   const end = isSet(to) ? to : undefined;
+  const text = useTold((now) => (isSet(from) ? span((end ? Date.parse(end) : now) - Date.parse(from)) : ''));
+  if (!isSet(from)) return <span class="faint">–</span>;
   return (
     <span class="number" title={end ? `${exact(from)} to ${exact(end)}` : `since ${exact(from)}`}>
-      {span((end ? Date.parse(end) : current) - Date.parse(from))}
+      {text}
     </span>
   );
 }

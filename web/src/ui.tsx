@@ -143,16 +143,19 @@ export interface Answer<T> {
 }
 
 // Loaded shows the data of a query or its error. Old data stay; data of other filters are marked busy until the new
-// data arrive. height is the room kept for the first data, so that what is below does not move.
+// data arrive. height is the room kept for the first data, so that what is below does not move. What is below a slow
+// part does not wait for it.
 export function Loaded<T>({
   of,
   what,
   height,
+  slow,
   children,
 }: {
   of: Answer<T>;
   what: string;
-  height?: number;
+  height?: number | undefined;
+  slow?: boolean;
   children: (data: T) => ComponentChildren;
 }) {
   if (of.data !== undefined) {
@@ -164,7 +167,7 @@ export function Loaded<T>({
   }
   if (of.error) return <Failure error={of.error} what={`${what} cannot be shown`} />;
   return (
-    <p class="empty loading" aria-busy="true" style={{ minHeight: height && `${height}px` }}>
+    <p class={slow ? 'empty' : 'empty loading'} aria-busy="true" style={{ minHeight: height && `${height}px` }}>
       Loading {what.toLowerCase()}…
     </p>
   );

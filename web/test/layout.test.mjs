@@ -8,7 +8,7 @@ const at = (text) => Date.parse(text);
 
 test('the geometry of a timeline', async (t) => {
   const { layout, zone } = await sources(async (load) => ({ layout: await load('/src/timeline/layout.ts'), zone: await load('/src/timeline/zone.ts') }));
-  const { within, zoomed, panned, ticks, pack, boxOf, boxes, shown, hit, rounded, xOf, timeAt, yOf } = layout;
+  const { within, zoomed, panned, ticks, pack, boxOf, boxes, shown, hit, rounded, steady, wholeUntil, xOf, timeAt, yOf } = layout;
   const whole = { from: 0, to: 10 * hour };
 
   await t.test('a zoom keeps the time at the pointer, and ends at the whole', () => {
@@ -19,6 +19,18 @@ test('the geometry of a timeline', async (t) => {
     let view = whole;
     for (let i = 0; i < 100; i++) view = zoomed(view, whole, 0.5, 10 * hour);
     assert.ok(view.to - view.from >= 99 && view.to <= whole.to + 1e-6, JSON.stringify(view));
+  });
+
+  await t.test('what follows the clock stands still until it moves by a pixel', () => {
+    const seconds = Array.from({ length: 600 }, (_, i) => at('2026-11-24T19:10:00Z') + i * 1000);
+    for (const length of [hour, 18 * hour, 24 * 7 * hour]) {
+      const places = new Set(seconds.map((now) => steady(now, length)));
+      assert.ok(places.size <= (600_000 / length) * 2000 + 1, `${places.size} places`);
+      assert.ok(seconds.every((now) => steady(now, length) <= now && steady(now, length) > now - length / 1000));
+    }
+    const from = at('2026-11-24T09:10:00Z');
+    assert.ok(new Set(seconds.map((now) => wholeUntil(from, now).to)).size <= 40);
+    assert.equal(wholeUntil(from, from).to, from);
   });
 
   await t.test('a pan stops at the ends', () => {

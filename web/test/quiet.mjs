@@ -1,5 +1,5 @@
 // quiet opens a page on its own that counts what it requests and the comments of its
-// stream, of which one comes every 15 s.
+// stream, of which one comes every 15 s, and the moments at which something moves or changes its look.
 export async function quiet(stage, route) {
   const context = await stage.browser.createBrowserContext(); // A browser has six connections to a server.
   const page = await stage.page({ context });
@@ -7,6 +7,8 @@ export async function quiet(stage, route) {
   page.on('request', (request) => request.url().startsWith('data:') || page.asked.push(request.url().replace(stage.base, '')));
   await page.evaluateOnNewDocument(() => {
     Object.defineProperty(document, 'hidden', { get: () => false }); // Others are in front of it.
+    window.moves = [];
+    new MutationObserver((records) => window.moves.push(records.map(({ target, attributeName }) => `${target.className || target.tagName} ${attributeName}`).join(', '))).observe(document, { subtree: true, attributes: true });
     const plain = window.fetch;
     window.fetch = async (...request) => {
       const response = await plain(...request);

@@ -79,26 +79,46 @@ test('a group of 10,000 jobs', { skip, timeout: 600_000 }, async () => {
     await page.waitForSelector('.tile');
     await page.waitForNetworkIdle({ idleTime: 500, concurrency: 1 }); // Other pages come in idle time; the stream stays.
     page.bytes = 0;
-    let began = Date.now();
-    await page.evaluate((id) => { location.hash = `#/runs/${id.replaceAll('/', '~')}`; }, run);
-    await page.waitForFunction(() => document.querySelectorAll('[aria-label=Jobs] .row .state').length > 10);
-    const usable = Date.now() - began;
+    // The page's own clock: a question of the driver comes later. What arrives is in its place, and transparent at first.
+    const { there, usable } = await page.evaluate((id) => new Promise((done) => {
+      const began = performance.now();
+      let there;
+      const look = () => {
+        const state = document.querySelectorAll('[aria-label=Jobs] .row .state')[10];
+        if (state) there ??= performance.now() - began;
+        let of = state;
+        while (of && getComputedStyle(of).opacity !== '0') of = of.parentElement;
+        if (!state || of) requestAnimationFrame(look);
+        else done({ there: Math.round(there), usable: Math.round(performance.now() - began) });
+      };
+      location.hash = `#/runs/${id.replaceAll('/', '~')}`;
+      look();
+    }), run);
     const bytes = page.bytes;
     const elements = await nodes(page);
     await page.focus('[aria-label=Jobs]');
     const reads = [];
     page.on('request', (request) => /\/items\?/.test(request.url()) && !/\/events\?/.test(request.url()) && reads.push(request.url()));
-    began = Date.now();
+    const began = Date.now();
     await page.keyboard.press('End');
     const shown = await page.waitForFunction(() => (/disk-9999/.test(document.querySelector('[aria-label=Jobs]')?.textContent ?? '') ? Date.now() : false), { polling: 'mutation' });
     const end = (await shown.jsonValue()) - began;
-    console.log(`10,000 jobs: usable after ${usable} ms, ${elements} elements, ${Math.round(bytes / 1000)} kB; End key ${end} ms`);
+    console.log(`10,000 jobs: rows after ${there} ms, seen after ${usable} ms, ${elements} elements, ${Math.round(bytes / 1000)} kB; End key ${end} ms`);
     assert.ok(reads.length <= 1, `End reads one part at most: ${reads}`);
     assert.ok(elements <= 600, `${elements} elements`);
     assert.ok(bytes <= 200_000, `${bytes} bytes`);
     assert.deepEqual(page.faults, []);
     await page.close();
   }
+  // Its times are those of all jobs, and the list does not wait for them.
+  const page = await stage.page();
+  await page.goto(stage.base);
+  await page.waitForSelector('.tile');
+  await page.setRequestInterception(true);
+  page.on('request', (request) => { if (!request.url().endsWith('/times')) void request.continue(); });
+  await page.evaluate((id) => { location.hash = `#/runs/${id.replaceAll('/', '~')}`; }, run);
+  await until('the list beside its times', () => page.evaluate(() => document.querySelectorAll('[aria-label=Jobs] .row .state').length > 10 && document.querySelector('.cols [aria-busy]') && !document.querySelector('main .loading')));
+  await page.close();
 });
 
 test('500 job types', { skip, timeout: 600_000 }, async () => {

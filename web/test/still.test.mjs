@@ -1,4 +1,4 @@
-// A page on which nothing happens requests nothing.
+// A page on which nothing happens requests nothing, and nothing on it moves.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { comments, quiet } from './quiet.mjs';
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => stage?.down());
 
-test('an idle page requests nothing again', { skip, timeout: 600_000 }, async () => {
+test('an idle page requests nothing again, and stands still', { skip, timeout: 600_000 }, async () => {
   await stage.runDAG('idle');
   await stage.openRun('slow');
   const idle = ['', 'job-types', 'job-types/compact', 'submit/compact', 'runs', 'runs?kind=dag&name=steps', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'runs/dag~steps~idle', 'runs/dag~steps~idle/items/go-ahead', 'workers', 'workers/node-a', 'locks', 'calendar', 'calendar?view=past', 'audit', 'audit?kind=operator', 'access', 'doctor'];
@@ -22,8 +22,12 @@ test('an idle page requests nothing again', { skip, timeout: 600_000 }, async ()
   const wait = async (route, page) => {
     await comments(page, 1);
     page.asked.length = 0;
+    await page.evaluate(() => { window.moves.length = 0; });
     await comments(page, 3); // That is half a minute.
     assert.deepEqual(page.asked, [], `#/${route}`);
+    const moves = await page.evaluate(() => window.moves);
+    // The time of a run that has just begun grows by pixels each second.
+    if (!/runs\/|locks|workers\//.test(route)) assert.ok(moves.length <= 5, `#/${route} moves ${moves.length} times: ${moves.slice(0, 3).join('; ')}`);
     await page.browserContext().close();
   };
   await Promise.all(Array.from({ length: 4 }, async () => {

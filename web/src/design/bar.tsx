@@ -5,7 +5,7 @@ import { useConnection } from '../connection';
 import { Menu } from '../menu';
 import { store, stored } from '../stored';
 import { setDensity, useDensity } from '../table/density';
-import { place, setZone, span, useNow, useZone, zones } from '../time';
+import { place, setZone, span, useTold, useZone, zones } from '../time';
 
 export const Bar = () => (
   <div class="bar" role="region" aria-label="View">
@@ -39,8 +39,8 @@ export function Crumbs({ of, title }: { of: [string, string][]; title: string })
 
 function Live() {
   const { lost, since } = useConnection();
-  const now = useNow();
-  return <span class={lost ? 'live stale' : 'live'}>{lost ? `As of ${span(Math.max(now - since, 0))} ago` : 'Live'}</span>;
+  const text = useTold((now) => (lost ? `As of ${span(Math.max(now - since, 0))} ago` : 'Live'));
+  return <span class={lost ? 'live stale' : 'live'}>{text}</span>;
 }
 
 // Zone chooses the zone of all times, and how high the rows of tables are.

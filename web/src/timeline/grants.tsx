@@ -10,7 +10,7 @@ import { brief, exact, span, useNow, useZone } from '../time';
 import type { LaneList, PastGrantList, PoolList, ThingList, Use } from '../types';
 import { Awaited, Section } from '../ui';
 import { chosenTime } from './brush';
-import type { Bar, Row } from './layout';
+import { type Bar, type Row, wholeUntil } from './layout';
 import { Legend } from './legend';
 import { Timeline } from './timeline';
 
@@ -71,7 +71,7 @@ export function GrantsTimeline({ params }: { params: URLSearchParams }) {
   const from = rows.reduce((first, row) => row.bars.reduce((least, bar) => Math.min(least, bar.from), first), now - 60_000);
   return (
     <Section title="Who held what, and who waited" note={note.join(', ') || undefined}>
-      <Timeline label="Holders and waiters over time" rows={rows} whole={{ from, to: now + (now - from) * 0.02 }} brush={chosenTime(params)} foot={<Legend of={['held', ['running', 'holds now'], 'waiting']} />} />
+      <Timeline label="Holders and waiters over time" rows={rows} whole={wholeUntil(from, now)} brush={chosenTime(params)} foot={<Legend of={['held', ['running', 'holds now'], 'waiting']} />} />
     </Section>
   );
 }

@@ -54,6 +54,19 @@ export function zoomed(view: View, whole: View, factor: number, at: number): Vie
 
 export const panned = (view: View, whole: View, by: number): View => within({ from: view.from + by, to: view.to + by }, whole);
 
+// steady is now in steps that are shorter than a thousandth of a time: what follows the clock stands still until it would
+// move by a pixel.
+export function steady(now: number, length: number): number {
+  const step = 2 ** Math.floor(Math.log2(Math.max(length / 1000, 1)));
+  return Math.floor(now / step) * step;
+}
+
+// wholeUntil is the time up to now with a margin.
+export function wholeUntil(from: number, now: number): View {
+  const to = steady(now, now - from);
+  return { from, to: to + (to - from) * 0.02 };
+}
+
 export const xOf = (view: View, width: number, at: number) => ((at - view.from) / Math.max(lengthOf(view), 1)) * width;
 export const timeAt = (view: View, width: number, x: number) => view.from + (x / Math.max(width, 1)) * lengthOf(view);
 

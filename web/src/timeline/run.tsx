@@ -10,12 +10,15 @@ import type { RunTimes, Snapshot } from '../types';
 import { Empty, Loaded, Section } from '../ui';
 import { plural } from '../words';
 import { chosenTime } from './brush';
-import type { Bar, Row, View } from './layout';
+import { type Bar, type Row, steady, type View } from './layout';
 import { Legend } from './legend';
 import { Timeline } from './timeline';
 
 // streamed is the most bars that the event stream follows: those of 10,000 jobs have 400 kB.
 const streamed = 2000;
+
+// heightOf is about what the times of a run will take, in pixels: tools and axis, then a row for each worker.
+const heightOf = (run: Snapshot) => 70 + Math.min(Math.max((run.workers ?? []).length, 1) * 26, 312);
 
 export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const many = (run.progress?.total ?? 0) > streamed;
@@ -26,7 +29,7 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
   const what = dag ? 'task' : 'job';
   return (
     <Section title="Times" note={found.data && `${plural(found.data.bars.id.length, what)} began${found.data.waiting > 0 ? `, ${found.data.waiting.toLocaleString('en')} did not` : ''}`}>
-      <Loaded of={found} what="When its items ran">
+      <Loaded of={found} what="When its items ran" slow={many} height={many ? heightOf(run) : undefined}>
         {(times) =>
           times.bars.id.length === 0 ? (
             <Empty>No {what} has begun{open ? ' yet' : ''}.</Empty>
@@ -58,7 +61,8 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
 function Times({ run, times, by, params, dag, children }: {
   dag: boolean;
   run: Snapshot; times: RunTimes; by: 'worker' | 'item'; params: URLSearchParams; children: preact.ComponentChildren }) {
-  const now = useNow();
+  const clock = useNow();
+  const now = steady(clock, clock - Date.parse(times.from));
   // A forecast begins now.
   const limited = dag && times.open && times.bars.id.length <= mostLimited;
   const rows = useMemo(() => rowsOf(run, times, by, limited ? now : undefined), [run.workflow_id, times, by, limited && now]);

@@ -3,9 +3,10 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isFailed } from '../design/state';
+import { useTheme } from '../graph/roles';
 import { clockOf, useNow, useZone, zoneOf } from '../time';
 import type { Chosen } from './brush';
-import { type Bar, type Box, boxes, hit, isLoud, layout, lengthOf, overlaps, type Packed, panned, type Row, shown, ticks, timeAt, type View, within, xOf, yOf, zoomed } from './layout';
+import { type Bar, type Box, boxes, hit, isLoud, layout, lengthOf, overlaps, type Packed, panned, type Row, shown, steady, ticks, timeAt, type View, within, xOf, yOf, zoomed } from './layout';
 import { paint } from './paint';
 import { offsetOf } from './zone';
 import './timeline.css';
@@ -28,7 +29,8 @@ interface Props {
 }
 
 export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props) {
-  const now = useNow();
+  const clock = useNow();
+  const theme = useTheme();
   useZone();
   const body = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -39,6 +41,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const [over, setOver] = useState<{ row: string; bar: string }>();
   const [drag, setDrag] = useState<View>();
   const view = chosen ? within(chosen, whole) : whole;
+  const now = steady(clock, lengthOf(view));
 
   useLayoutEffect(() => {
     const element = body.current;
@@ -57,8 +60,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const slow = Math.floor(now / 10_000) * 10_000;
   const packed = useMemo(() => layout(rows, slow), [rows, slow]);
   const high = Math.min(packed.height, most);
-  const inView = shown(packed.rows, top, high);
-  const drawn = inView.map((row) => ({ row, boxes: boxes(row, view, size.width, now) }));
+  const drawn = useMemo(() => shown(packed.rows, top, high).map((row) => ({ row, boxes: boxes(row, view, size.width, now) })), [packed, top, high, view.from, view.to, size.width, now]);
   const count = drawn.reduce((sum, { boxes }) => sum + boxes.length, 0);
   const onCanvas = count > mostElements;
   const offset = offsetOf(zoneOf());
@@ -76,7 +78,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
 
   useLayoutEffect(() => {
     if (canvas.current && onCanvas) paint(canvas.current, drawn, { width: size.width, height: high, top });
-  });
+  }, [onCanvas, drawn, theme]);
 
   const find = (which: { row: string; bar: string } | undefined): { row: Packed; box: Box } | undefined => {
     const row = which && packed.rows.find((one) => one.row.id === which.row);
@@ -138,7 +140,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
             </span>
           );
         })}
-        {badge !== undefined && <span class="tl-clock" style={{ left: `${size.name + badge}px` }}>{clockOf(new Date(now)).slice(0, 5)}</span>}
+        {badge !== undefined && <span class="tl-clock" style={{ left: `${size.name + badge}px` }}>{clockOf(new Date(clock)).slice(0, 5)}</span>}
       </div>
       <div class="tl-frame" style={{ height: `${high}px` }}>
         <div

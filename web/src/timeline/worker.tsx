@@ -11,7 +11,7 @@ import type { WorkerTimes } from '../types';
 import { Empty, Loaded, Section, Table, State } from '../ui';
 import { plural } from '../words';
 import { touches } from './brush';
-import type { Row, View } from './layout';
+import { type Row, type View, wholeUntil } from './layout';
 import { Legend } from './legend';
 import { Timeline } from './timeline';
 
@@ -86,7 +86,7 @@ function Work({ times, children }: { times: WorkerTimes; children: ComponentChil
       <Timeline
         label="What it ran"
         rows={rows}
-        whole={{ from: first, to: now + (now - first) * 0.02 }}
+        whole={wholeUntil(first, now)}
         brush={{ view: band, set: setBand }}
         foot={
           <>

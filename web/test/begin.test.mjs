@@ -1,7 +1,7 @@
 // A page asks for its parts at once, and computes its layout once for each rendering.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { key, missing, Stage, until } from './stage.mjs';
+import { missing, Stage, until } from './stage.mjs';
 
 const skip = missing();
 const options = { skip, timeout: 600_000 };
@@ -14,7 +14,7 @@ before(async () => {
 after(() => stage?.down());
 
 test('the jobs of a run are requested before the run has answered', options, async () => {
-  const run = key(await stage.openRun('slow'));
+  const run = (await stage.openRun('slow')).replaceAll('/', '~'); // As links have it.
   const page = await stage.page();
   await stage.open(page, 'doctor');
   await page.setRequestInterception(true);
@@ -44,18 +44,22 @@ test('a table reads all widths before it sets one', options, async () => {
         return get.call(this);
       },
     });
-    const { set, ...rest } = Object.getOwnPropertyDescriptor(CSSStyleDeclaration.prototype, 'minWidth');
-    Object.defineProperty(CSSStyleDeclaration.prototype, 'minWidth', {
-      ...rest,
-      set(value) {
-        set.call(this, value);
-        written = true;
-        queueMicrotask(() => { written = false; });
+    const style = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'style');
+    Object.defineProperty(HTMLElement.prototype, 'style', {
+      ...style,
+      get() {
+        if (this.matches('.rows-head > *')) {
+          written = true;
+          queueMicrotask(() => { written = false; });
+        }
+        return style.get.call(this);
       },
     });
   });
   await stage.open(page, 'job-types');
   await page.waitForFunction(() => [...document.querySelectorAll('.rows-head > *')].some((head) => head.style.minWidth !== ''));
-  assert.equal(await page.evaluate(() => window.layouts), 0);
+  const layouts = await page.evaluate(() => window.layouts);
+  assert.ok(layouts <= 1, `${layouts} reads after a write`);
+  assert.deepEqual(page.faults, []);
   await page.close();
 });

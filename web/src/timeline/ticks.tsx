@@ -53,7 +53,7 @@ const hour = 3_600_000;
 
 // TypeTicks has the instants of one job type around now.
 export function TypeTicks({ name }: { name: string }) {
-  const now = useNow();
+  const now = Math.floor(useNow() / mark) * mark; // The time shown moves once a minute.
   const past = useGet<Ledger>(`/ledger${query({ job_type: name, days: 2, limit: 1000 })}`);
   const next = useGet<Forecast>(`/forecast${query({ job_type: name, days: 2, limit: 1000 })}`);
   const bars = useMemo(() => [...(past.data?.ticks ?? []).map(pastBar), ...(next.data?.ticks ?? []).map(nextBar)], [past.data, next.data]);

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -67,6 +69,8 @@ const (
 	CodeWindowEnd  Code = "WINDOW_CLOSED"
 	CodeCheckpoint Code = "CHECKPOINT_DROPPED"
 	CodeStopped    Code = "STOPPED"
+	// CodePageLost: the work of the job lies in a page that the server does not have. A retry cannot read it.
+	CodePageLost Code = "PAGE_LOST"
 	// CodeDetectionFailed applies to one worker of a job type with detect_on: every.
 	CodeDetectionFailed Code = "DETECTION_FAILED"
 )
@@ -100,6 +104,18 @@ func NoteCodes() []Code {
 		CodeWindowEnd, CodeStopped, CodeCheckpoint, CodeDetectionFailed, CodeUnreachable, CodeCordoned, CodeSlots,
 		CodeCannotStart, CodeNotInstalled, CodeDeferred, CodeGuard, CodeFleetRecovering,
 	}
+}
+
+// Wrap puts the code before the error of a job.
+func (c Code) Wrap(err error) error { return fmt.Errorf("%s: %w", c, err) }
+
+// CodeOfError returns the code before the error of a job; empty for the error of a program.
+func CodeOfError(message string) Code {
+	code, _, _ := strings.Cut(message, ": ")
+	if coded := []Code{CodePageLost, CodeLosesWorkers, CodeNotInstalled, CodeInvalid}; slices.Contains(coded, Code(code)) {
+		return Code(code)
+	}
+	return ""
 }
 
 // FailureNone is the zero FailureKind: the attempt succeeded.

@@ -13,8 +13,6 @@ const (
 	PageWorkflow = "roundsman.Page"
 	// PageQueue is its task queue, without a worker.
 	PageQueue = "roundsman-pages"
-	// MessagePageLost is in the error of a job whose proposal lies in a missing page.
-	MessagePageLost = "the page is lost"
 	// MaxPage bounds a page, in bytes: the server warns of payloads over 512 KiB.
 	MaxPage = 480 << 10
 )

@@ -87,7 +87,7 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobtype.Job, error) {
 	in, err := r.activities.commons.Fetch(ctx, r.key.group, in, r.progress.Alive)
 	if errors.Is(err, pages.ErrLost) {
-		return jobtype.Job{}, jobtype.Permanent(err)
+		return jobtype.Job{}, jobtype.Permanent(contract.CodePageLost.Wrap(err))
 	}
 	if err != nil {
 		return jobtype.Job{}, err

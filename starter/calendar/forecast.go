@@ -110,6 +110,9 @@ func (m *Memory) forecast(ctx context.Context, client *starter.Client, now time.
 	}
 	for _, tick := range forecast.Of(now, types) {
 		tick.Text = explain.TextTick(tick.Code)
+		if run := explain.RunOf(tick.Object); run != nil {
+			tick.Run = run.Run
+		}
 		found.Ticks = append(found.Ticks, tick)
 		at := slices.IndexFunc(found.Types, func(t ForecastType) bool { return t.JobType == tick.JobType })
 		found.Types[at].Due++

@@ -287,13 +287,13 @@ func TestALostPage(t *testing.T) {
 	result := s.plainEnd(run)
 	assert.Equal(t, contract.OutcomePartial, result.Outcome)
 	assert.Equal(t, contract.GroupCounts{Detected: jobs, Accepted: jobs, Completed: jobs - inPage, Failed: inPage}, result.Counts)
-	assert.Contains(t, result.Errors[0].Message, "the page is lost")
+	assert.Equal(t, contract.CodePageLost, contract.CodeOfError(result.Errors[0].Message))
 	s.once(jobs - inPage)
 	items, total, err := s.Client.Runs().Items(t.Context(), ref, starter.ItemFilter{Limit: starter.All, States: []string{contract.JobFailed}})
 	require.NoError(t, err)
 	assert.Equal(t, inPage, total)
 	for _, one := range items {
-		assert.Contains(t, one.Error, "the page is lost")
+		assert.Equal(t, contract.CodePageLost, contract.CodeOfError(one.Error))
 	}
 }
 

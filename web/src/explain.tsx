@@ -2,9 +2,9 @@
 
 import { segment } from './api';
 import { useGet } from './data';
-import { isRun, lookOf, Named, RunName, Said } from './names';
+import { lookOf, type Mention, RunName, Said } from './names';
 import { Remedies } from './remedies';
-import { href, runHref } from './route';
+import { href } from './route';
 import { Time } from './time';
 import type { Explanation, Reason } from './types';
 import { Awaited, Empty, Loaded, Section, State } from './ui';
@@ -95,13 +95,13 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
     <>
       {reason.of && (
         <>
-          <ObjectLink code="" object={reason.of} />
+          <ObjectLink code="" object={reason.of} run={reason.of_run} />
           {': '}
         </>
       )}
       {reason.object && isShown(reason, thing) && (
         <>
-          <ObjectLink code={reason.code} object={reason.object} />
+          <ObjectLink code={reason.code} object={reason.object} run={reason.object_run} />
           {': '}
         </>
       )}
@@ -123,28 +123,27 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
 
 // isShown reports whether the object of a reason stands before its detail: it has a link, or neither the page nor the
 // detail names it.
-function isShown({ code, object, named }: Reason, thing: Pick<Explanation, 'name'>): boolean {
+function isShown({ code, object, object_run, named }: Reason, thing: Pick<Explanation, 'name'>): boolean {
   if (!object || object === thing.name) return false;
-  return linkOf(code, object) !== undefined || !(named || thing.name.endsWith(`/${object}`));
+  return object_run !== undefined || linkOf(code, object) !== undefined || !(named || thing.name.endsWith(`/${object}`));
 }
 
 function linkOf(code: string, object: string): string | undefined {
-  if (isRun(object)) return runHref(object);
   if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT' || code === 'LOSES_WORKERS') return href('workers', object);
   if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD') return href('locks');
   return undefined;
 }
 
-// linkOfThing returns the page of an explained thing.
+// linkOfThing returns the page of an explained thing that is no run.
 export function linkOfThing(kind: string, name: string): string | undefined {
   if (kind === 'job type') return href('job-types', name);
   if (kind === 'worker') return href('workers', name);
-  return linkOf('', name);
+  return undefined;
 }
 
-// ObjectLink links the object of a code.
-function ObjectLink({ code, object }: { code: string; object: string }) {
-  if (isRun(object)) return <Named object={object} />;
+// ObjectLink links the object of a code, or the run that it is.
+function ObjectLink({ code, object, run }: { code: string; object: string; run: Mention | undefined }) {
+  if (run) return <RunName id={run.run} item={run.item} />;
   const link = linkOf(code, object);
   return link ? <a href={link}>{object}</a> : <span>{object}</span>;
 }

@@ -55,18 +55,6 @@ export function RunName({ id, item, bold, row }: { id: string; item?: string | u
   );
 }
 
-export const isRun = (object: string) => /^(group|dag)\//.test(object);
-
-// ofRun cuts the item of a run off its path.
-const ofRun = /^((?:group|dag\/[^/]+)\/.+?)(?:\/([^/]+))?$/;
-
-// Named is an object of the API that isRun. The path of a DAG is a run, since that of a sub-DAG extends its parent's;
-// with task it may be a task.
-export function Named({ object, task, row = false }: { object: string; task?: boolean; row?: boolean }) {
-  const [, run = object, item] = (task || object.startsWith('group/') ? ofRun.exec(object) : undefined) ?? [];
-  return <RunName id={run} item={item} row={row} />;
-}
-
 // Broken is a name that may begin a new line behind each point and underscore.
 export const Broken = ({ name }: { name: string }) => (
   <>

@@ -1,11 +1,12 @@
 // The building blocks of all pages.
-import { type ComponentChildren, toChildArray } from 'preact';
+import { type ComponentChildren, Fragment, toChildArray, type VNode } from 'preact';
 import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
 import { Crumbs } from './design/bar';
 import { icon, Pill, type Role, roleOf, State } from './design/state';
 import { plain } from './marked';
+import { Menu } from './menu';
 import { Said } from './names';
 import { Middle } from './table/text';
 import { plural } from './words';
@@ -314,12 +315,17 @@ export function Meter({ used, of, label }: { used: number; of: number; label: st
   );
 }
 
-// Filters stand in one line. A telephone shows the first one and folds the others, until one of them is set: a fold
-// that closes takes the focus away.
-export function Filters({ set, children }: { set: boolean; children: ComponentChildren }) {
-  const [first, ...others] = toChildArray(children);
+// Filters stand in one line. The last rare ones are in a menu until they are set: a filter in use is always shown. A
+// telephone shows the first one and folds the others, until one of them is set: a fold that closes takes the focus away.
+export function Filters({ set, rare = 0, children }: { set: boolean; rare?: number; children: ComponentChildren }) {
+  const all = toChildArray(children) as VNode<{ value?: string }>[];
+  const [first, ...others] = all;
   const open = useRef(set);
   open.current ||= set;
+  // An open menu keeps its filters: one that moved would take the focus along.
+  const [kept, keep] = useState<number[]>();
+  const folded = kept ?? all.flatMap((one, i) => (i >= all.length - rare && !one.props.value ? [i] : []));
+  const shown = (which: boolean) => all.map((one, i) => folded.includes(i) === which && <Fragment key={i}>{one}</Fragment>);
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       {useNarrow() && others.length > 1 ? (
@@ -331,7 +337,14 @@ export function Filters({ set, children }: { set: boolean; children: ComponentCh
           </details>
         </>
       ) : (
-        children
+        <>
+          {shown(false)}
+          {folded.length > 0 && (
+            <Menu look="columns more" name={plural(folded.length, 'more filter')} onOpen={(open) => keep(open ? folded : undefined)}>
+              {shown(true)}
+            </Menu>
+          )}
+        </>
       )}
     </form>
   );

@@ -104,3 +104,23 @@ test('a change of settings is named by the API', options, async () => {
   assert.match(mark[1], /: a, from 1 to 2$/);
   await page.browserContext().close();
 });
+
+test('an object is a link to the thing that the API names', options, async () => {
+  const entry = (seq, object, target) => ({ seq, at: new Date().toISOString(), kind: 'operator', actor: 'ann', from: 'x', action: 'run.cancel', did: 'canceled', code: '', job_type: '', object, before: '', after: '', detail: '', count: 1, target });
+  const page = await answered('audit', (path) => path.startsWith('/audit') && { kept: 3, dropped: 0, keeps: 10, as_of: new Date().toISOString(), entries: [entry(1, scrub), entry(2, 'a', { run: scrub, item: 'job-00001' }), entry(3, 'b', { worker: 'node-a' })] });
+  const links = await until('three entries', () => page.$$eval('[aria-label="Audit log"] .row', (all) => all.length === 3 && all.map((e) => [...e.querySelectorAll('a')].map((a) => a.title || a.hash))), soon);
+  assert.deepEqual(links, [['#/workers/node-a'], [`${scrub}/job-00001`], []]);
+  await page.browserContext().close();
+});
+
+test('a forecast has the column Of if an instant has a cause', options, async () => {
+  const at = (minutes) => new Date(Date.now() + minutes * 60_000).toISOString();
+  for (const cause of [undefined, { code: 'OVERLAP', text: 'overlaps the run before', object: 'b', run: scrub }]) {
+    const tick = (minutes, more) => ({ job_type: 'compact', at: at(minutes), state: 'runs', begins_at: at(minutes), ends_at: at(minutes + 1), ...more });
+    const page = await answered('calendar', (path) => path.startsWith('/forecast') && { as_of: at(0), until: at(10_000), ticks: [tick(5), tick(9, cause)], job_types: [{ job_type: 'compact', of: 1, due: 2, runs: 2, skipped: 0 }] });
+    const found = await until('two instants', () => page.$eval('[aria-label=Forecast]', (e) => e.querySelectorAll('.row').length === 2 && { heads: [...e.querySelectorAll('[role=columnheader]')].map((one) => one.textContent), runs: [...e.querySelectorAll('a.run')].map((a) => a.title) }), soon);
+    assert.equal(found.heads.includes('Of'), Boolean(cause));
+    assert.deepEqual(found.runs, cause ? [scrub] : []);
+    await page.browserContext().close();
+  }
+});

@@ -51,6 +51,7 @@ type RecordedEntry struct {
 	contract.AuditEntry
 	Did     string           `json:"did" doc:"The action in words; the object follows them"`
 	Change  string           `json:"change,omitempty" doc:"Before and after in one line, with the name of a single setting once"`
+	Target  *explain.Target  `json:"target,omitempty" doc:"The worker, job type, run or item that the object is; absent for other objects"`
 	PutBack *explain.PutBack `json:"put_back,omitempty" doc:"The action that reverts it, or the reason why none does; absent for the scheduler"`
 }
 
@@ -266,7 +267,7 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 	})
 	list.Entries = make([]RecordedEntry, len(visible))
 	for i, entry := range visible {
-		list.Entries[i] = RecordedEntry{entry, explain.Did(entry), explain.TextChange(entry.Before, entry.After), explain.PutBackOf(entry)}
+		list.Entries[i] = RecordedEntry{entry, explain.Did(entry), explain.TextChange(entry.Before, entry.After), explain.TargetOf(entry), explain.PutBackOf(entry)}
 	}
 	return list, nil
 }

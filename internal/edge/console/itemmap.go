@@ -125,7 +125,7 @@ func failuresOf(ref starter.RunRef, items []starter.Item, total int) RunFailures
 	causes := map[string]int{}
 	for i, group := range groups[:min(len(groups), mostCauses)] {
 		causes[explain.FailureKey(group.Example)] = i
-		help := explain.RemedyOfFailure(group.Example.Message, ref.WorkflowID, starter.JobTypeOfRun(ref.WorkflowID))
+		help := explain.RemedyOfFailure(group.Code, ref.WorkflowID, starter.JobTypeOfRun(ref.WorkflowID))
 		found.Causes = append(found.Causes, Cause{
 			Failure: group, Workers: []string{}, Items: []CauseItem{}, Remedy: help.Text(), Hint: help.Words(), Actions: help.Actions,
 		})

@@ -109,7 +109,7 @@ func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTask
 	}
 	input, err := w.completed(ctx, l.Workflow, input)
 	if errors.Is(err, pages.ErrLost) {
-		w.refuse(ctx, task, contract.FailurePermanent, err.Error())
+		w.refuse(ctx, task, contract.FailurePermanent, contract.CodePageLost.Wrap(err).Error())
 		return nil, nil
 	}
 	if err != nil {

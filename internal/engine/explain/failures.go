@@ -14,7 +14,9 @@ import (
 type Failure struct {
 	// Message is the first job's, with KEY in place of its key.
 	Message string `json:"message"`
-	Count   int    `json:"count"`
+	// Code is that of Message; empty for the error of a program.
+	Code  contract.Code `json:"code,omitempty"`
+	Count int           `json:"count"`
 	// Example is the first such job.
 	Example contract.JobError `json:"example"`
 }
@@ -29,7 +31,7 @@ func GroupFailures(listed []contract.JobError) []Failure {
 		if !known {
 			i = len(failures)
 			at[key] = i
-			failures = append(failures, Failure{Message: message, Example: failed})
+			failures = append(failures, Failure{Message: message, Code: contract.CodeOfError(failed.Message), Example: failed})
 		}
 		failures[i].Count++
 	}
@@ -44,10 +46,10 @@ func GroupFailures(listed []contract.JobError) []Failure {
 
 // RemedyOfFailure returns the help for a failure that a retry repeats; empty for the others. A lost page has the work of
 // the jobs, so only the next detection finds it again.
-func RemedyOfFailure(message, run, jobType string) Remedy {
+func RemedyOfFailure(code contract.Code, run, jobType string) Remedy {
 	_, _, submitted := contract.AdHocOf(run)
 	switch {
-	case !strings.HasPrefix(run, contract.GroupWorkflowID("")), message != TextPageLost && !strings.Contains(message, contract.MessagePageLost):
+	case code != contract.CodePageLost, !strings.HasPrefix(run, contract.GroupWorkflowID("")):
 		return Remedy{}
 	case submitted:
 		return Remedy{Hint: "a retry cannot read these jobs: submit them again"}

@@ -79,7 +79,7 @@ const (
 	// TextClaiming is the wait of jobs whose keys were requested.
 	TextClaiming = "their dedupe keys are being claimed"
 	// TextPageLost ends a job whose key is unknown.
-	TextPageLost = "the page with its proposal is lost, so its dedupe key is unknown; run the job type again"
+	TextPageLost = string(contract.CodePageLost) + ": the page with its proposal is lost, so its dedupe key is unknown; run the job type again"
 	// TextDuplicate ends a job with the key of another one.
 	TextDuplicate = "another proposal of the run has the same dedupe key"
 	// TextKeyHeld is the beginning of the end of a job with a disabled key.

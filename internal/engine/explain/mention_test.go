@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -76,12 +77,46 @@ func TestChangesInOneLine(t *testing.T) {
 
 func TestALostPageIsNotRetried(t *testing.T) {
 	t.Parallel()
-	for _, message := range []string{TextPageLost, "read page/x: " + contract.MessagePageLost} {
-		help := RemedyOfFailure(message, scrubRun, "scrub")
-		assert.Contains(t, help.Text(), "`roundsman start scrub`", message)
-		submitted := RemedyOfFailure(message, contract.AdHocWorkflowID("scrub", "x"), "scrub")
-		assert.True(t, submitted.Actions == nil && strings.Contains(submitted.Hint, "submit"), message)
-		assert.Empty(t, RemedyOfFailure(message, "dag/release/v1", ""))
+	failed := func(message string) contract.Code {
+		return GroupFailures([]contract.JobError{{Message: message}})[0].Code
 	}
-	assert.Empty(t, RemedyOfFailure("exit 1", scrubRun, "scrub"))
+	for _, message := range []string{TextPageLost, contract.CodePageLost.Wrap(errors.New("read page/x")).Error()} {
+		help := RemedyOfFailure(failed(message), scrubRun, "scrub")
+		assert.Contains(t, help.Text(), "`roundsman start scrub`", message)
+		submitted := RemedyOfFailure(failed(message), contract.AdHocWorkflowID("scrub", "x"), "scrub")
+		assert.True(t, submitted.Actions == nil && strings.Contains(submitted.Hint, "submit"), message)
+		assert.Empty(t, RemedyOfFailure(failed(message), "dag/release/v1", ""))
+	}
+	for _, message := range []string{"exit 1", "read wal: the page is lost", "fsck: PAGE_LOST: block 7"} {
+		assert.Empty(t, RemedyOfFailure(failed(message), scrubRun, "scrub"), message)
+	}
+}
+
+func TestObjectsHaveTheirRun(t *testing.T) {
+	t.Parallel()
+	for object, want := range map[string]*Holder{
+		scrubRun:                {Run: scrubRun},
+		scrubRun + "/job-00001": {Run: scrubRun, Item: "job-00001"},
+		"dag/release/v1":        {Run: "dag/release/v1"},
+		"dag/release/v1/deploy": {Run: "dag/release/v1/deploy"},
+		"disk-io":               nil,
+		"worker/node-a":         nil,
+		"":                      nil,
+	} {
+		assert.Equal(t, want, RunOf(object), object)
+	}
+	for object, want := range map[string]*Target{
+		"worker/node-a":         {Worker: "node-a"},
+		"worker/node-a/disk":    nil,
+		"jobtype/scrub":         {JobType: "scrub"},
+		"jobtype/scrub/vol-1":   {JobType: "scrub"},
+		scrubRun + "/job-00001": {Run: scrubRun, Item: "job-00001"},
+		"dag/release/v1":        {Run: "dag/release/v1"},
+		"":                      {JobType: "scrub"},
+		"pool/db":               nil,
+	} {
+		assert.Equal(t, want, TargetOf(contract.AuditEntry{Object: object, JobType: "scrub"}), object)
+	}
+	reason := Reason{Of: "dag/release/v1", Object: scrubRun, Detail: "it waits"}.withMentions()
+	assert.Equal(t, []string{"dag/release/v1", scrubRun}, []string{reason.OfRun.Run, reason.ObjectRun.Run})
 }

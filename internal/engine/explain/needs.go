@@ -22,6 +22,8 @@ type Need struct {
 	Name    string `json:"name"`
 	JobType string `json:"job_type,omitempty"`
 	DAG     string `json:"dag,omitempty"`
+	// Run is the run that Name is; absent for other things.
+	Run *Holder `json:"run,omitempty"`
 	Reason
 }
 
@@ -35,7 +37,7 @@ func NeedsPerson(things []Thing) []Need {
 	for _, thing := range things {
 		for _, reason := range Why(thing.Facts) {
 			if _, lasts := rank[reason.Code]; lasts && ofWorker(reason.Code) == (thing.Facts.Worker != nil) {
-				needs = append(needs, Need{thing.Kind, thing.Name, thing.JobType, thing.DAG, reason})
+				needs = append(needs, Need{thing.Kind, thing.Name, thing.JobType, thing.DAG, RunOf(thing.Name), reason})
 			}
 		}
 	}

@@ -60,7 +60,9 @@ type Tick struct {
 	// Text is the code in words.
 	Text string `json:"text,omitempty"`
 	// Object is the cause of the wait: a lane, or the previous run.
-	Object string    `json:"object,omitempty"`
+	Object string `json:"object,omitempty"`
+	// Run is the previous run if it is the object.
+	Run    string    `json:"run,omitempty"`
 	Begins time.Time `json:"begins_at,omitzero"`
 	Ends   time.Time `json:"ends_at,omitzero"`
 	// Waits is the wait of the run before it begins.

@@ -22,7 +22,7 @@ import (
 const never = 5 * 365 * 24 * time.Hour
 
 // ErrLost is returned for a missing page.
-var ErrLost = errors.New(contract.MessagePageLost)
+var ErrLost = errors.New("the page is lost")
 
 // Client is the part of the SDK's client that a store uses.
 type Client interface {

@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { again, useGet } from '../data';
 import { roleOf } from '../design/state';
-import { isRun, Named } from '../names';
+import { RunName } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { type Answer, Choice, Filters, Find, type Head, Page, State } from '../ui';
+import { type Answer, Choice, Filters, Find, type Head, Page, State, useMedium } from '../ui';
 import { plural, upper } from '../words';
 import { Back } from './changes';
 
@@ -20,10 +20,11 @@ export function Audit({ params }: { params: URLSearchParams }) {
     object: params.get('object') ?? '',
     job_type: params.get('job_type') ?? '',
   };
+  const medium = useMedium();
   const path = `/audit${query({ ...filter, limit: 100 })}`;
   const found = useGet<AuditList>(path);
   const tools = (
-    <Filters set={Object.values(filter).some(Boolean)}>
+    <Filters set={Object.values(filter).some(Boolean)} rare={medium ? 1 : 0}>
       <Choice
         label="Who"
         value={filter.kind}
@@ -109,7 +110,15 @@ function Entries({ path, found, tools, filtered }: { path: string; found: Answer
       tools={tools}
       note={first && `${filtered ? `${rows.length.toLocaleString('en')}${next ? ' or more' : ''} of ` : ''}${plural(first.kept, 'entry', 'entries')}`}
       onEnd={more}
-      empty="No entry matches: nothing was done, refused or delayed."
+      empty={
+        filtered ? (
+          <>
+            None of {plural(first?.kept ?? 0, 'entry', 'entries')} matches these filters. <a href={href('audit')}>Show all</a>.
+          </>
+        ) : (
+          'Nothing was done, refused or delayed yet.'
+        )
+      }
       columns={[
         { name: 'When', show: (entry) => <Time at={entry.at} /> },
         {
@@ -152,10 +161,9 @@ function detail(entry: AuditEntry): string {
 
 function AuditObject({ entry }: { entry: AuditEntry }) {
   const object = entry.object || entry.job_type;
-  const worker = object.match(/^worker\/([^/]+)$/)?.[1];
-  const jobType = object.match(/^jobtype\/([^/]+)/)?.[1] ?? (entry.object === '' ? entry.job_type : undefined);
+  const { worker, job_type, run, item } = entry.target ?? {};
   if (worker) return <a href={href('workers', worker)}>{object}</a>;
-  if (jobType) return <a href={href('job-types', jobType)}>{object}</a>;
-  if (isRun(object)) return <Named object={object} row />;
+  if (job_type) return <a href={href('job-types', job_type)}>{object}</a>;
+  if (run) return <RunName id={run} item={item} row />;
   return <span title={object}>{object}</span>;
 }

@@ -3,7 +3,7 @@ import { query } from '../api';
 import { useGet } from '../data';
 import { isFailure, roleOf, spoken } from '../design/state';
 import { later } from '../later';
-import { isRun, Named, RunName } from '../names';
+import { RunName } from '../names';
 import { href, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { dayOf, partsOf, span, Time, Took, useZone } from '../time';
@@ -123,7 +123,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                 label="Forecast"
                 rows={rows}
                 id={idOf}
-                empty={dropped ? 'Nothing will be skipped.' : 'Nothing is due within seven days.'}
+                empty={none(type, dropped ? 'will be skipped' : 'is due within seven days')}
                 columns={[
                   { name: 'Job type', show: jobType },
                   {
@@ -137,7 +137,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                   { name: 'Begins', show: (tick) => tick.begins_at && late(tick), optional: true },
                   { name: 'Takes', show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)), number: true, optional: true, second: true },
                   { name: 'Because', show: (tick) => <Because of={tick} />, wide: true, second: true },
-                  { name: 'Of', show: (tick) => tick.object && (isRun(tick.object) ? <Named object={tick.object} row /> : tick.object), width: '14rem', optional: true },
+                  ...(rows.some((tick) => tick.object) ? [{ name: 'Of', show: (tick: ForecastTick) => (tick.run ? <RunName id={tick.run} row /> : tick.object), width: '14rem', optional: true }] : []),
                 ]}
               />
             </Section>
@@ -147,6 +147,19 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
     </Loaded>
   );
 }
+
+// none is the text of a list without instants, with a way out of its filter.
+const none = (type: string, what: string) =>
+  type === '' ? (
+    `Nothing ${what}.`
+  ) : (
+    <>
+      Nothing of <code>{type}</code> {what}.{' '}
+      <button type="button" class="small" onClick={() => setParams({ type: '' })}>
+        Show all
+      </button>
+    </>
+  );
 
 // Due is an instant of a schedule, which may have several in a minute.
 function Due({ at }: { at: string }) {
@@ -219,7 +232,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                 label="Ledger"
                 rows={rows}
                 id={idOf}
-                empty={dropped ? 'Nothing was skipped or missed.' : 'Nothing was due in the last seven days.'}
+                empty={none(type, dropped ? 'was skipped or missed' : 'was due in the last seven days')}
                 columns={[
                   { name: 'Job type', show: jobType },
                   { name: 'State', show: (tick) => <State word={tick.outcome ?? tick.state} />, second: true },

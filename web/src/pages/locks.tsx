@@ -4,7 +4,7 @@ import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
-import { isRun, itemName, Named, RunName } from '../names';
+import { itemName, RunName } from '../names';
 import { setParams } from '../route';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
@@ -25,15 +25,15 @@ export function Locks({ params }: { params: URLSearchParams }) {
       wide: true,
     },
   ];
-  const why = params.get('why') ?? '';
+  const [why, item] = [params.get('why') ?? '', params.get('item') ?? ''];
   return (
     <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
       {[lanes, pools, objects].some((one) => one.isPending) && <Awaited />}
       {why !== '' && (
-        <Section title="Who blocks it" note={isRun(why) ? <Named object={why} task /> : why}>
-          <Explain thing={why} />
+        <Section title="Who blocks it" note={<RunName id={why} item={item} />}>
+          <Explain thing={item === '' ? why : `${why}/${item}`} />
           <p>
-            <button type="button" class="small" onClick={() => setParams({ why: '' })}>
+            <button type="button" class="small" onClick={() => setParams({ why: '', item: '' })}>
               Close
             </button>
           </p>
@@ -137,8 +137,6 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
   };
 }
 
-const thingOf = (use: Use) => (use.for ? `${use.workflow_id}/${use.for}` : use.workflow_id);
-
 function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; more?: number; waits?: boolean }) {
   if (of.length === 0) return <span class="faint">{none}</span>;
   return (
@@ -152,7 +150,7 @@ function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; 
             <Time at={use.since} />
           </small>{' '}
           {waits && (
-            <button type="button" class="small" onClick={() => setParams({ why: thingOf(use) })} aria-label={`Who blocks ${itemName(use.workflow_id, use.for)}`}>
+            <button type="button" class="small" onClick={() => setParams({ why: use.workflow_id, item: use.for ?? '' })} aria-label={`Who blocks ${itemName(use.workflow_id, use.for)}`}>
               Who blocks it
             </button>
           )}

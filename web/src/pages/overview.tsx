@@ -7,7 +7,7 @@ import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
 import { linkOfThing } from '../explain';
 import { later } from '../later';
-import { isRun, lookOf, Named, runName, RunName, Said } from '../names';
+import { lookOf, runName, RunName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { failedRuns, isOpen } from '../runs';
@@ -73,7 +73,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
     return {
       id: `${need.code}${need.name}${need.of}${need.object}`,
       role: 'person',
-      what: isRun(need.name) ? <Named object={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
+      what: need.run ? <RunName id={need.run.run} item={need.run.item} /> : link ? <a href={link}>{need.name}</a> : need.name,
       code: need.code,
       look: lookOf(need),
       why: (

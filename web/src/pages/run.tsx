@@ -135,9 +135,9 @@ function Waits({ run }: { run: Snapshot }) {
             <div>
               <b class={lookOf(reason)}>{reason.detail}</b>
               <small>
-                {reason.of && (
+                {reason.of_run && (
                   <>
-                    in <a href={runHref(reason.of)} title={reason.of}>{reason.of.replace(`${run.workflow_id}/`, '')}</a>{' '}
+                    in <a href={runHref(reason.of_run.run)} title={reason.of}>{reason.of_run.run.replace(`${run.workflow_id}/`, '')}</a>{' '}
                   </>
                 )}
                 {reason.since && (

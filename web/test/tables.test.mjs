@@ -201,6 +201,26 @@ test('a selection stays while the span of "Started within" moves', options, asyn
   await stage.open(page, 'runs');
 });
 
+test('the filters of runs are one line; the rare ones are in a menu until they are set', options, async () => {
+  const wide = await stage.page({ width: 1440 });
+  const labels = () => wide.$$eval('.table-tools .filters > .choice', (all) => all.map((e) => e.firstChild.textContent));
+  const more = () => wide.$$eval('.table-tools .filters .more > summary', (all) => all.map((e) => e.textContent).join());
+  await stage.open(wide, 'runs');
+  assert.equal(await wide.$$eval('.table-tools .filters > *', (all) => new Set(all.map((e) => Math.round(e.getBoundingClientRect().top))).size), 1, 'one line');
+  assert.deepEqual([await labels(), await more()], [['Job by its key', 'State', 'Job type', 'Started within'], '2 more filters']);
+  await wide.focus('.filters .more > summary');
+  await wide.keyboard.press('Enter');
+  await wide.waitForSelector('.more[open] select');
+  await wide.keyboard.press('Tab');
+  await wide.keyboard.type('DAGs');
+  await until('the filter', () => /kind=dag/.test(wide.url()));
+  assert.equal(await wide.evaluate(() => document.activeElement.closest('.more')?.open), true, 'the focus stays');
+  await wide.keyboard.press('Escape');
+  await until('a filter in use beside the others', async () => (await labels()).includes('Kind'));
+  assert.equal(await more(), '1 more filter');
+  await wide.close();
+});
+
 test('a header sorts: by key too, with its direction in the address and in aria-sort', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');

@@ -12,7 +12,7 @@ import { failedRuns, isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
 import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
-import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table, useMedium } from '../ui';
 import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
@@ -32,6 +32,7 @@ function headOf({ runs, next }: RunList): Head {
 export function Runs({ params }: { params: URLSearchParams }) {
   const [kind, name, state, since] = ['kind', 'name', 'state', 'since'].map((key) => params.get(key) ?? '') as [string, string, string, string];
   const by = params.get('sort') ?? '';
+  const medium = useMedium();
   const dry = params.get('dry_runs') ?? '';
   const path = `/runs${query({
     kind,
@@ -50,25 +51,15 @@ export function Runs({ params }: { params: URLSearchParams }) {
   const pages = found.data?.pages ?? [];
   const failed = useGet<RunList>(failedRuns());
   const tools = (
-    <Filters set={[kind, name, state, since, dry].some(Boolean)}>
+    <Filters set={[kind, name, state, since, dry].some(Boolean)} rare={medium ? 3 : 2}>
       <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
-      <Choice
-        label="Kind"
-        value={kind}
-        of={[
-          ['', 'job types and DAGs'],
-          ['group', 'job types'],
-          ['dag', 'DAGs'],
-        ]}
-        set={(value) => setParams({ kind: value })}
-      />
-      <Find label={kind === 'dag' ? 'DAG' : 'Job type'} value={name} set={(value) => setParams({ name: value })} />
       <Choice
         label="State"
         value={state}
         of={[['', 'all'], ['running', 'running'], ...outcomes.map((word): [string, string] => [word, word]), ['failed,timeout,partial', 'any failure']]}
         set={(value) => setParams({ state: value })}
       />
+      <Find label={kind === 'dag' ? 'DAG' : 'Job type'} value={name} set={(value) => setParams({ name: value })} />
       <Choice
         label="Started within"
         value={since}
@@ -79,6 +70,16 @@ export function Runs({ params }: { params: URLSearchParams }) {
           ['168', 'a week'],
         ]}
         set={(value) => setParams({ since: value })}
+      />
+      <Choice
+        label="Kind"
+        value={kind}
+        of={[
+          ['', 'job types and DAGs'],
+          ['group', 'job types'],
+          ['dag', 'DAGs'],
+        ]}
+        set={(value) => setParams({ kind: value })}
       />
       <Choice
         label="Dry runs"

@@ -65,6 +65,12 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
   await says('Changed since the last apply by ann');
   await says('Compacts volumes.');
 
+  await page.setViewport({ width: 390, height: 844 });
+  const buttons = await page.$$eval('.title .actions > *', (all) => all.map((e) => [e.textContent, Math.round(e.getBoundingClientRect().top)]));
+  assert.deepEqual(buttons.map(([text]) => text), ['Apply 4 changes', 'Plan again', 'Dry detection']);
+  assert.equal(new Set(buttons.map(([, top]) => top)).size, 1, 'one line at 390 px');
+  await page.setViewport({ width: 1280, height: 900 });
+
   await confirm('Dry detection');
   await page.waitForSelector('dialog [role=status] a');
   assert.match(await page.$eval('dialog [role=status] a', (a) => a.title), /^group\/compact/);

@@ -15,7 +15,7 @@ import { href } from '../route';
 import { Time } from '../time';
 import type { Applied, Detecting, InForce, Plan, PlannedChange, Schemata } from '../types';
 import { Failure, type Head, Page, Section, State } from '../ui';
-import { plural } from '../words';
+import { plural, upper } from '../words';
 import { chosen, dropped, read } from './folder';
 import './plan.css';
 
@@ -127,7 +127,6 @@ export function PlanPage() {
             {busy === 'plan' ? 'Working…' : found ? 'Plan again' : 'Plan'}
           </button>
           {detectable.length > 0 && <Action {...detectPlanned(written, detectable)} done={(answer) => <Detections of={answer as Detecting} />} />}
-          {!blank && loading}
         </>
       }
     >
@@ -166,6 +165,7 @@ export function PlanPage() {
         />
         <FaultList of={faults.filter((one) => one.file === file)} />
         <div class="buttons">
+          {!blank && loading}
           <Folder label="Open a file" take={take} />
           <Folder label="Open a folder" take={take} directory />
           {blank && (
@@ -297,11 +297,10 @@ function OneChange({ change }: { change: PlannedChange }) {
   return (
     <div class="change">
       <h3>
-        <State word={change.action} role={roles[change.action] ?? 'unknown'} />{' '}
+        <State word={upper(change.action)} role={roles[change.action] ?? 'unknown'} />{' '}
         <a href={href('job-types', change.job_type)}>{change.job_type}</a>
       </h3>
       {change.note && <p>{change.note}</p>}
-      {(change.fields ?? []).length > 0 && <Diff of={change.fields ?? []} label={`Changes of ${change.job_type}`} />}
       {who.length > 0 && (
         <p>
           Changed since the last apply by{' '}
@@ -315,6 +314,7 @@ function OneChange({ change }: { change: PlannedChange }) {
           .
         </p>
       )}
+      {(change.fields ?? []).length > 0 && <Diff of={change.fields ?? []} label={`Changes of ${change.job_type}`} />}
     </div>
   );
 }

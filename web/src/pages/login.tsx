@@ -7,7 +7,8 @@ import { client } from '../data';
 import { forgetDrafts } from '../draft';
 import { forgetPlaces } from '../place';
 import { stream } from '../stream';
-import { Empty, Failure, Page } from '../ui';
+import { Empty, Page } from '../ui';
+import { upper } from '../words';
 import './login.css';
 
 const at = (path: string) => new URL(path, document.baseURI).pathname;
@@ -21,7 +22,7 @@ interface Ways {
 export function LogIn() {
   const ways = useQuery<Ways, Error>({ queryKey: ['auth/ways'], queryFn: async () => (await fetch(at('auth/ways'))).json() as Promise<Ways> });
   const [key, setKey] = useState('');
-  const [error, setError] = useState<unknown>();
+  const [error, setError] = useState<Problem>();
   const [busy, setBusy] = useState(false);
   const enter = async (event: Event) => {
     event.preventDefault();
@@ -31,7 +32,7 @@ export function LogIn() {
       if (!response.ok) throw problemOf(response.status, await response.text());
       entered();
     } catch (cause) {
-      setError(cause instanceof Problem ? cause : new Problem(0, '', 'The control plane does not answer.'));
+      setError(cause instanceof Problem ? cause : new Problem(0, '', 'The control plane does not answer'));
     } finally {
       setBusy(false);
     }
@@ -52,12 +53,16 @@ export function LogIn() {
           <form onSubmit={enter}>
             <div class="field">
               <label for="key">API key</label>
-              <input id="key" type="password" required autocomplete="off" value={key} aria-describedby="key-hint" onInput={(e) => setKey(e.currentTarget.value)} />
+              <input id="key" type="password" required autocomplete="off" value={key} aria-describedby="key-hint" aria-invalid={error !== undefined || undefined} onInput={(e) => setKey(e.currentTarget.value)} />
+              {error && (
+                <p class="wrong" role="alert">
+                  {upper(error.message)}.
+                </p>
+              )}
               <small id="key-hint">
-                It begins with <code>rmk_</code>; <code>roundsman keys create</code> makes one.
+                Begins with <code>rmk_</code>. Made by <code>roundsman keys create</code>.
               </small>
             </div>
-            {error !== undefined && <Failure error={error} what="You are not logged in" />}
             <div class="buttons">
               <button type="submit" class={oidc ? undefined : 'primary'} disabled={busy}>
                 {oidc ? 'Log in with the key' : 'Log in'}

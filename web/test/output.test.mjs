@@ -99,7 +99,7 @@ test('what comes is followed until somebody scrolls up', { skip, timeout: 600_00
   const before = await page.$eval('.log', (e) => e.scrollTop);
   writeFileSync(join(stage.dir, 'end'), '');
   await until('the end of the job', async () => (await stage.get(`/runs/${key(run)}/items/job-00001`)).state === 'failed');
-  await says('It prints no more');
+  await until('the end below the output', () => page.$eval('.viewer .foot', (e) => /Failed\s*\d\d:\d\d:\d\d/.test(e.textContent)));
   assert.equal(await page.$eval('.log', (e) => e.scrollTop), before, 'nobody is moved who has scrolled up');
   await page.focus('.log');
   await page.keyboard.press('End');

@@ -1,14 +1,17 @@
 // The output of an item's attempts. Only visible lines are elements. The output is followed while it grows, can be
 // searched, and is read backwards in parts.
 import { useVirtualizer } from '@tanstack/react-virtual';
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { base, get, query } from '../api';
 import { useGet } from '../data';
+import { roleOf } from '../design/state';
 import { setParams } from '../route';
 import { itemPath } from '../runs';
+import { Both } from '../time';
 import type { ItemDetail, Printed } from '../types';
-import { Awaited, Empty, Failure, Section } from '../ui';
-import { plural } from '../words';
+import { Awaited, Empty, Failure, Section, State } from '../ui';
+import { plural, upper } from '../words';
 import { classOf, type Span } from './ansi';
 import { found, joined, type Line, linesOf, lookOf, most, type Read, shortened } from './lines';
 import './output.css';
@@ -16,10 +19,10 @@ import './output.css';
 // step is the number of bytes read per step backwards.
 const step = 256 * 1024;
 
-export function Output({ item, ended, attempt }: { item: ItemDetail; ended: boolean; attempt: number }) {
+export function Output({ item, attempt }: { item: ItemDetail; attempt: number }) {
   const path = `${itemPath(item.run.workflow_id, item.id)}/output`;
   const last = item.attempt ?? 0;
-  const live = !ended && (attempt === 0 || attempt === last);
+  const live = !item.standing.ended && (attempt === 0 || attempt === last);
   const address = `${path}${query({ attempt: attempt || undefined })}`;
   const printed = useGet<Printed>(address, live);
   const { refetch } = printed;
@@ -31,22 +34,27 @@ export function Output({ item, ended, attempt }: { item: ItemDetail; ended: bool
   const part = printed.data;
   const numbers = (item.attempts ?? []).map((one) => one.number);
   const shown = part?.attempt ?? (attempt || last);
+  const ended = (item.attempts ?? []).find((one) => one.number === shown);
+  const viewed = part !== undefined && part.text !== '';
+  const attempts = numbers.length > 1 && (
+    <div class="seg" role="group" aria-label="Attempt">
+      {numbers.map((number) => (
+        <button key={number} type="button" aria-pressed={number === shown} onClick={() => setParams({ attempt: number === last ? '' : String(number) })}>
+          Attempt {number}
+        </button>
+      ))}
+    </div>
+  );
   return (
     <Section title="Output" note={part?.from === 'result' ? 'as its result has it' : undefined}>
-      {numbers.length > 1 && (
-        <div class="seg" role="group" aria-label="Attempt">
-          {numbers.map((number) => (
-            <button key={number} type="button" aria-pressed={number === shown} onClick={() => setParams({ attempt: number === last ? '' : String(number) })}>
-              Attempt {number}
-            </button>
-          ))}
-        </div>
-      )}
+      {!viewed && attempts}
       {printed.isPending && <Awaited />}
       {printed.error && !part && <Failure error={printed.error} what="The output cannot be shown" />}
       {part?.note && <p class="note">{part.note}</p>}
       {part && part.text === '' && !part.note && <Empty>{part.running ? 'It has printed nothing yet.' : 'It has printed nothing.'}</Empty>}
-      {part && part.text !== '' && <Viewer key={`${address} ${part.attempt} ${part.from}`} part={part} path={path} failed={item.state === 'failed'} />}
+      {viewed && (
+        <Viewer key={`${address} ${part.attempt} ${part.from}`} part={part} path={path} failed={item.state === 'failed'} attempts={attempts} end={ended?.ended_as && <AttemptEnd of={ended} />} />
+      )}
     </Section>
   );
 }
@@ -95,9 +103,21 @@ function useRead(part: Printed, path: string) {
   return { read, earlier, busy, error };
 }
 
+const AttemptEnd = ({ of }: { of: NonNullable<ItemDetail['attempts']>[number] }) => (
+  <>
+    <State word={upper(of.ended_as ?? '')} role={roleOf(of.ended_as ?? '') ?? 'unknown'} />
+    {of.ended_at && (
+      <>
+        {' '}
+        <Both at={of.ended_at} />
+      </>
+    )}
+  </>
+);
+
 const lineHeight = 20;
 
-function Viewer({ part, path, failed }: { part: Printed; path: string; failed: boolean }) {
+function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: string; failed: boolean; attempts: ComponentChildren; end: ComponentChildren }) {
   const { read, earlier, busy, error } = useRead(part, path);
   const [wrap, setWrap] = useState(true);
   const [follow, setFollow] = useState(part.running ?? false);
@@ -177,6 +197,7 @@ function Viewer({ part, path, failed }: { part: Printed; path: string; failed: b
           go(at + 1);
         }}
       >
+        {attempts}
         <input type="search" aria-label="Search the output" placeholder="Search" value={search} onInput={(event) => write(event.currentTarget.value)} />
         {search !== '' && (
           <>
@@ -254,7 +275,7 @@ function Viewer({ part, path, failed }: { part: Printed; path: string; failed: b
         </div>
       </div>
       <p class="foot">
-        <span>{part.running ? (follow ? 'Following. Scroll up to stop.' : 'Not following. End follows again.') : 'It prints no more.'}</span>
+        <span>{part.running ? (follow ? 'Following. Scroll up to stop.' : 'Not following. End follows again.') : end || 'It prints no more.'}</span>
         <span class="number">{said(read, lines)}</span>
       </p>
     </div>

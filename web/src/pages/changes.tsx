@@ -6,16 +6,17 @@ import { useGet } from '../data';
 import { Broken } from '../names';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { Loaded, Section } from '../ui';
+import { Loaded, Section, useNarrow } from '../ui';
 import './changes.css';
 
 // Back is the button that reverts an entry, or the reason why there is none.
 export function Back({ entry }: { entry: AuditEntry }) {
   const { action, none } = entry.put_back ?? {};
+  const narrow = useNarrow();
   if (!action)
-    return (
+    return none === undefined || narrow ? null : (
       <span class="faint" title={none}>
-        {none}
+        –<span class="spoken"> {none}</span>
       </span>
     );
   const act = actOf(action);

@@ -12,8 +12,8 @@ import { Output } from '../output/output';
 import { href, runHref } from '../route';
 import { itemHref, itemPath, runPath } from '../runs';
 import { Both, duration, span, Time, Took, useZone } from '../time';
-import type { Explanation, ItemDetail, Snapshot } from '../types';
-import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table, useNarrow } from '../ui';
+import type { Explanation, ItemDetail, Reason, Snapshot } from '../types';
+import { Awaited, Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table, useNarrow } from '../ui';
 import { plural, upper } from '../words';
 
 export function ItemPage({ run, id, params }: { run: string; id: string; params: URLSearchParams }) {
@@ -24,8 +24,12 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
   const acts = found.data ? actsOnItem(found.data) : [];
   // A failed item without an operation of its own has those of its end.
   const alone = found.data && isFailed(found.data.standing.role) && acts.length === 0;
-  const end = useGet<Explanation>(alone && workflow ? `/explain?thing=${segment(`${workflow}/${id}`)}` : undefined);
-  const others = (alone && end.data?.ended?.actions?.filter((action) => action.request && action.request.method !== 'GET').map(actOf)) || [];
+  const asks = found.data?.standing.state === 'needs_approval';
+  const { data: explanation } = useGet<Explanation>((alone || asks) && workflow ? `/explain?thing=${segment(`${workflow}/${id}`)}` : undefined);
+  const reasons = explanation?.reasons ?? [];
+  // A question that is all it waits for stands in the header, with its buttons.
+  const question = asks && reasons.length === 1 && reasons[0]?.code === 'AWAITING_APPROVAL' ? reasons[0] : undefined;
+  const others = (alone && explanation?.ended?.actions?.filter((action) => action.request && action.request.method !== 'GET').map(actOf)) || [];
   return (
     <Page
       title={id}
@@ -33,7 +37,7 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
         ['Runs', href('runs')],
         [runName(workflow ?? run.replaceAll('~', '/')), runHref(run)],
       ]}
-      head={found.data && headOf(found.data, `${workflow ?? run.replaceAll('~', '/')}/${id}`)}
+      head={found.data && headOf(found.data, `${workflow ?? run.replaceAll('~', '/')}/${id}`, question)}
       actions={found.data && [...acts, ...others].map((act) => <Action key={act.label} {...act} />)}
     >
       <Loaded of={found} what={id}>
@@ -42,15 +46,16 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
           return (
           <div class="cols">
             <div class="stack">
-              {(!item.standing.ended || item.standing.role === 'upstream') && workflow && <Why thing={`${workflow}/${id}`} title={item.standing.ended ? 'Why it did not run' : 'What it waits for'} />}
-              {started && <Output item={item} ended={item.standing.ended} attempt={Number(params.get('attempt') ?? 0)} />}
+              {asks && <Before item={item} />}
+              {(asks ? explanation && !question : !item.standing.ended || item.standing.role === 'upstream') && workflow && <Why thing={`${workflow}/${id}`} title={item.standing.ended ? 'Why it did not run' : 'What it waits for'} />}
+              {started && <Output item={item} attempt={Number(params.get('attempt') ?? 0)} />}
               {started && item.standing.ended && <Artifacts item={item} attempt={Number(params.get('attempt') ?? 0)} />}
               {item.standing.on_worker && (started || item.value !== undefined) && <Result item={item} />}
               {item.standing.on_worker && <Attempts item={item} />}
               <Asked item={item} />
             </div>
             <div class="stack">
-              <Now item={item} />
+              <Now item={item} asked={asks} />
               <Given item={item} />
             </div>
           </div>
@@ -61,8 +66,45 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
   );
 }
 
+// shownBefore bounds the needs of a question that are read.
+const shownBefore = 5;
+
+// Before lists the needs of a question with their results.
+function Before({ item }: { item: ItemDetail }) {
+  const needs = item.needs ?? [];
+  if (needs.length === 0) return null;
+  return (
+    <Section title="What was done before">
+      <ul class="usable" aria-label="What was done before">
+        {needs.slice(0, shownBefore).map((need) => (
+          <Need key={need} run={item.run.workflow_id} id={need} />
+        ))}
+        {needs.length > shownBefore && <li>{plural(needs.length - shownBefore, 'more task')}</li>}
+      </ul>
+    </Section>
+  );
+}
+
+function Need({ run, id }: { run: string; id: string }) {
+  const { data, isPending } = useGet<ItemDetail>(itemPath(run, id));
+  return (
+    <li>
+      <a href={itemHref(run, id)}>{id}</a>
+      {isPending && <Awaited />}
+      {data && (
+        <>
+          <small>{data.error || data.result?.summary || data.summary}</small>
+          <span>
+            <State word={data.standing.state} role={data.standing.role} />
+          </span>
+        </>
+      )}
+    </li>
+  );
+}
+
 // headOf is the header of an item: its state, its cause and its age.
-function headOf(item: ItemDetail, id: string): Head {
+function headOf(item: ItemDetail, id: string, question: Reason | undefined): Head {
   return {
     id,
     state: { word: item.standing.state, role: item.standing.role },
@@ -70,17 +112,29 @@ function headOf(item: ItemDetail, id: string): Head {
       <>
         {item.ended_at ? <Time at={item.ended_at} /> : item.started_at && <Took from={item.started_at} />}
         {(item.attempt ?? 0) > 1 && ` · attempt ${item.attempt}`}
+        {item.standing.role === 'person' && item.until && (
+          <>
+            {' · until '}
+            <Time at={item.until} relative={false} />
+          </>
+        )}
       </>
     ),
     // The output of a program is shown unchanged. The card below explains a wait.
-    cause: item.standing.ended && <>{item.error || item.summary}</>,
+    cause: question ? (
+      <>
+        {question.detail} <span class="code">{question.code}</span>
+      </>
+    ) : (
+      item.standing.ended && <>{item.error || item.summary}</>
+    ),
   };
 }
 
 // shownNeeds bounds the links to needs: a task may have 100,000.
 const shownNeeds = 100;
 
-function Now({ item }: { item: ItemDetail }) {
+function Now({ item, asked }: { item: ItemDetail; asked: boolean }) {
   const progress = item.active?.progress;
   return (
     <Section title="Facts">
@@ -89,7 +143,7 @@ function Now({ item }: { item: ItemDetail }) {
           ['Key', item.dedupe_key],
           ['Summary', item.summary !== item.dedupe_key && item.summary],
           ['Kind', item.kind !== 'job' && item.kind],
-          ['Until', item.until && <Time key="until" at={item.until} relative={false} />],
+          ['Until', !asked && item.until && <Time key="until" at={item.until} relative={false} />],
           ['Not before', item.not_before && <Time key="before" at={item.not_before} relative={false} />],
           ['Done', progress && progress.percent >= 0 && <Percent of={progress.percent} />],
           ['Stage', progress?.stage],
@@ -103,7 +157,7 @@ function Now({ item }: { item: ItemDetail }) {
           ['Took', item.standing.ended && item.started_at && <Took key="took" from={item.started_at} to={item.ended_at} />],
           [
             'Needs',
-            (item.needs ?? []).length > 0 && (
+            !asked && (item.needs ?? []).length > 0 && (
               <>
                 {(item.needs ?? []).slice(0, shownNeeds).map((need, i) => (
                   <span key={need}>

@@ -151,6 +151,7 @@ test('who is asked to log in comes back to the same page', { skip, timeout: 600_
   await other.type('#key', 'rmk_bad');
   await other.keyboard.press('Enter');
   await until('the refusal', () => other.$eval('[role=alert]', (e) => /no such key/.test(e.textContent)));
+  assert.equal(await other.$eval('#key', (e) => e.getAttribute('aria-invalid')), 'true', 'a fault of its field');
   await other.$eval('#key', (input) => { input.value = ''; input.dispatchEvent(new Event('input', { bubbles: true })); });
   await other.type('#key', 'rmk_good');
   await other.keyboard.press('Enter');

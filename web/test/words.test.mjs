@@ -124,3 +124,14 @@ test('a forecast has the column Of if an instant has a cause', options, async ()
     await page.browserContext().close();
   }
 });
+
+test('a question stands once, in the header with its buttons, above the results of its needs', options, async () => {
+  const run = key(await stage.runDAG('question'));
+  const page = await stage.page({ width: 1440 });
+  await stage.open(page, `runs/${run}/items/go-ahead`);
+  await until('the question', () => page.$eval('.title .says', (e) => e.textContent === 'Both nodes are upgraded. Go live? AWAITING_APPROVAL'), soon);
+  await until('what was done before', () => page.$eval('[aria-label="What was done before"]', (e) => /^check.*completed$/.test(e.textContent)), soon);
+  const found = await page.$eval('main', (e) => ({ asked: e.innerText.split('Go live?').length - 1, buttons: [...e.querySelectorAll('button')].filter((b) => b.textContent === 'Approve').length }));
+  assert.deepEqual(found, { asked: 1, buttons: 1 });
+  await page.close();
+});

@@ -422,7 +422,7 @@ function saying(item: Item): string {
   if (item.waiting) return localized(item.waiting);
   if (item.active?.quiet) return `no report, output, CPU or I/O for ${span(duration(item.active.quiet))}`;
   if (at) return [at.percent >= 0 && `${Math.round(at.percent)} %`, at.stage, at.message].filter(Boolean).join(' · ');
-  return item.summary ?? '';
+  return item.summary === item.dedupe_key ? '' : (item.summary ?? '');
 }
 
 // Workers lists the workers that the run may use. A worker that is not online has its state as the reason.

@@ -189,7 +189,7 @@ func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 	require.Len(t, reasons, 1)
 	assert.Equal(t, "paused", State(f))
 	assert.Equal(t, Reason{
-		Code: contract.CodePaused, Object: "group/scrub-1", Named: true, Runs: []Holder{{Run: "group/scrub-1"}}, Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
+		Code: contract.CodePaused, Object: "group/scrub-1", ObjectRun: &Holder{Run: "group/scrub-1"}, Named: true, Runs: []Holder{{Run: "group/scrub-1"}}, Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
 		Remedy: "`temporal workflow unpause --workflow-id group/scrub-1`", Actions: []action.Action{about(action.UnpauseWorkflow, "workflow", "group/scrub-1")},
 		Actor: "an administrator of Temporal, in a shell",
 	}, reasons[0])

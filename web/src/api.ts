@@ -22,6 +22,8 @@ export class Problem extends Error {
     readonly remedy = '',
     readonly errors: Fault[] = [],
     readonly unreachable = false,
+    // retryable: the same request may succeed later.
+    readonly retryable = unreachable,
   ) {
     super(message);
   }
@@ -70,7 +72,7 @@ export async function sendTagged<T>(request: Request, signal?: AbortSignal): Pro
 export function unreachable(): Problem {
   const why = 'The control plane does not answer.';
   connection.lost('plane', why);
-  return new Problem(0, 'UNREACHABLE', why, 'The console tries again by itself.');
+  return new Problem(0, 'UNREACHABLE', why, 'The console tries again by itself.', [], false, true);
 }
 
 // Written is a problem in the API's form.
@@ -82,13 +84,14 @@ export interface Written {
   remedy?: string;
   errors?: Fault[];
   unreachable?: boolean;
+  retryable?: boolean;
 }
 
 // away replaces the reason of Temporal's client, which is an error of Go.
 const away = "Temporal's server does not answer the control plane.";
 
 export const problemOfJSON = (p: Written, status = p.status ?? 0) =>
-  new Problem(status, p.code ?? `HTTP_${status}`, p.unreachable ? away : (p.detail ?? p.title ?? 'The server gave no reason.'), p.remedy, p.errors, p.unreachable);
+  new Problem(status, p.code ?? `HTTP_${status}`, p.unreachable ? away : (p.detail ?? p.title ?? 'The server gave no reason.'), p.remedy, p.errors, p.unreachable, p.retryable);
 
 export function problemOf(status: number, text: string): Problem {
   if (status === 401) login.set(true);

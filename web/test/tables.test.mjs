@@ -79,26 +79,33 @@ test('select 50 jobs of a run by key and cancel them, with a result for each', o
   await click('dialog[open] button', 'Close');
 });
 
-test('rows that refuse say why, and the others are done', options, async () => {
+test('rows that refuse say why, and the others are done; those that may succeed later are sent again', options, async () => {
   await stage.open(page, `runs/${key(many)}?state=pending`);
   await until('its jobs', async () => (await names('Jobs')).length > 10);
   await focusTable('Jobs');
-  await press('j', 'x', 'Shift+ArrowDown');
-  await until_('two', '2 selected');
-  await click('.bulk button', 'Cancel 2');
+  await press('j', 'x', 'Shift+ArrowDown', 'Shift+ArrowDown');
+  await until_('three', '3 selected');
+  await click('.bulk button', 'Cancel 3');
   await page.waitForSelector('dialog[open]');
-  // The server refuses one of them while the dialog is open.
+  // The server refuses one of them while the dialog is open, and is too slow for the others.
   await page.setRequestInterception(true);
   let first = true;
+  let late = 2;
   const refuse = (request) => {
     if (request.method() === 'POST' && /cancel$/.test(request.url()) && first) {
       first = false;
       void request.respond({ status: 409, contentType: 'application/problem+json', body: JSON.stringify({ status: 409, code: 'REFUSED', detail: 'it has ended' }) });
+    } else if (request.method() === 'POST' && /cancel$/.test(request.url()) && late > 0) {
+      late--;
+      void request.respond({ status: 504, contentType: 'application/problem+json', body: JSON.stringify({ status: 504, code: 'TIMEOUT', detail: 'no answer in time', retryable: true }) });
     } else void request.continue();
   };
   page.on('request', refuse);
-  await click('dialog[open] button[type=submit]', 'Cancel 2');
-  await until('both results', async () => /1 of 2 done\. 1 refused\./.test(await dialog()) && /it has ended · REFUSED/.test(await dialog()));
+  await click('dialog[open] button[type=submit]', 'Cancel 3');
+  await until('all results', async () => /0 of 3 done\. 3 refused\./.test(await dialog()) && /it has ended · REFUSED/.test(await dialog()));
+  await click('dialog[open] button', 'Cancel 2 again');
+  await until('those that were late are done', async () => /2 of 3 done\. 1 refused\./.test(await dialog()) && /it has ended · REFUSED/.test(await dialog()));
+  assert.doesNotMatch(await dialog(), / again/, 'a repetition does not help the one that has ended');
   page.off('request', refuse);
   await page.setRequestInterception(false);
   await press('Escape');

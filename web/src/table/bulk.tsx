@@ -88,33 +88,37 @@ export function Bulk<T>({
 // atOnce is the number of requests in flight, as for updates of workflows.
 const atOnce = 4;
 
-interface Came {
+interface Came<T> {
+  of: Verb<T>['on'][number];
   name: string;
   ok: boolean;
   text: string;
+  // again: the same request may succeed later.
+  again: boolean;
 }
 
 // Sending has the results of the requests. It lives outside of the dialog, because the requests continue without it.
-interface Sending {
-  came: Came[] | undefined;
+interface Sending<T> {
+  came: Came<T>[] | undefined;
   running: boolean;
   stopped: boolean;
   told: () => void;
 }
 
-async function sendAll<T>({ on }: Verb<T>, { name }: Picking<T>, values: Values, sending: Sending) {
+// sendAll sends the requests of an action. kept are the results of the others.
+async function sendAll<T>(on: Verb<T>['on'], { name }: Picking<T>, values: Values, sending: Sending<T>, kept: Came<T>[] = []) {
   const queue = [...on];
-  const done: Came[] = [];
-  Object.assign(sending, { came: [], running: true });
+  const done = [...kept];
+  Object.assign(sending, { came: kept, running: true, stopped: false });
   sending.told();
   const next = async () => {
     for (let one = queue.shift(); one && !sending.stopped; one = queue.shift()) {
       try {
         await send(one.act.request(values));
-        done.push({ name: name(one.row), ok: true, text: 'Done' });
+        done.push({ of: one, name: name(one.row), ok: true, text: 'Done', again: false });
       } catch (cause) {
         const problem = cause instanceof Problem ? cause : undefined;
-        done.push({ name: name(one.row), ok: false, text: [problem?.message ?? String(cause), problem?.code].filter(Boolean).join(' · ') });
+        done.push({ of: one, name: name(one.row), ok: false, text: [problem?.message ?? String(cause), problem?.code].filter(Boolean).join(' · '), again: problem?.retryable ?? false });
       }
       sending.came = [...done];
       sending.told();
@@ -130,11 +134,11 @@ async function sendAll<T>({ on }: Verb<T>, { name }: Picking<T>, values: Values,
 function over<T>(verb: Verb<T>, rows: T[], pick: Picking<T>) {
   const on = new Set(verb.on.map(({ row }) => row));
   const left = rows.filter((row) => !on.has(row));
-  const sending: Sending = { came: undefined, running: false, stopped: false, told: () => {} };
+  const sending: Sending<T> = { came: undefined, running: false, stopped: false, told: () => {} };
   return { show: (close: () => void) => <Asked verb={verb} left={left} pick={pick} sending={sending} close={close} />, holds: () => sending.came !== undefined };
 }
 
-function Asked<T>({ verb, left, pick, sending, close }: { verb: Verb<T>; left: T[]; pick: Picking<T>; sending: Sending; close: () => void }) {
+function Asked<T>({ verb, left, pick, sending, close }: { verb: Verb<T>; left: T[]; pick: Picking<T>; sending: Sending<T>; close: () => void }) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState<Values>({});
@@ -153,9 +157,10 @@ function Asked<T>({ verb, left, pick, sending, close }: { verb: Verb<T>; left: T
   if (!act) return null;
   const submit = (event: Event) => {
     event.preventDefault();
-    void sendAll(verb, pick, values, sending);
+    void sendAll(verb.on, pick, values, sending);
   };
   const refused = came?.filter((one) => !one.ok) ?? [];
+  const again = running ? [] : refused.filter((one) => one.again);
   return (
     <dialog ref={dialog} class="many" onClose={() => (sending.running ? dialog.current?.showModal() : close())} aria-label={`${verb.label} ${many}?`}>
       <form onSubmit={submit}>
@@ -199,6 +204,23 @@ function Asked<T>({ verb, left, pick, sending, close }: { verb: Verb<T>; left: T
           {came === undefined && (
             <button type="submit" class={verb.danger ? 'danger' : 'primary'}>
               {verb.label} {verb.on.length.toLocaleString('en')}
+            </button>
+          )}
+          {again.length > 0 && (
+            <button
+              type="button"
+              class={verb.danger ? 'danger' : 'primary'}
+              onClick={() =>
+                void sendAll(
+                  again.map((one) => one.of),
+                  pick,
+                  values,
+                  sending,
+                  came?.filter((one) => !again.includes(one)),
+                )
+              }
+            >
+              {verb.label} {again.length.toLocaleString('en')} again
             </button>
           )}
           <button

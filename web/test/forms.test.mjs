@@ -152,6 +152,26 @@ test('somebody else changes the settings while one types', { skip, timeout: 600_
   });
 });
 
+test('a preview that the server does not answer in time is requested again', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/nightly');
+  await page.waitForSelector('.settings-of');
+  let late = true;
+  await page.setRequestInterception(true);
+  const answer = (request) => {
+    if (!late || !/settings\?dry_run=true$/.test(request.url())) return void request.continue();
+    late = false;
+    void request.respond({ status: 504, contentType: 'application/problem+json', body: JSON.stringify({ status: 504, code: 'TIMEOUT', detail: 'no answer in time', retryable: true }) });
+  };
+  page.on('request', answer);
+  await tab('Policy');
+  await type('retry_limit', '4');
+  await until('a button to apply it', () => page.$('.settings-of .primary:not(:disabled)'));
+  assert.equal(late, false);
+  page.off('request', answer);
+  await page.setRequestInterception(false);
+  await press('Discard', '.settings-of button');
+});
+
 test('a folder with a DAG is planned and applied, and the DAG runs', { skip, timeout: 600_000 }, async () => {
   const folder = join(stage.dir, 'site');
   mkdirSync(join(folder, 'dags'), { recursive: true });

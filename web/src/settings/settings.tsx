@@ -27,6 +27,8 @@ interface Draft {
 }
 
 const asking = 350;
+// again is the pause before a preview is requested again, in milliseconds.
+const again = 2000;
 const groups = ['Schedule', 'Parameters', 'Policy', 'Windows', 'Other'] as const;
 type Group = (typeof groups)[number];
 
@@ -71,19 +73,26 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
       setError(undefined);
       return;
     }
-    const soon = setTimeout(async () => {
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    let left = false;
+    const look = async () => {
       try {
         const answer = await send<SettingsSet>(request(true));
-        if (newest.current !== text) return;
+        if (left || newest.current !== text) return;
         setPreview(answer);
         setError(undefined);
       } catch (cause) {
-        if (newest.current !== text) return;
+        if (left || newest.current !== text) return;
         if (cause instanceof Problem && cause.status === 412) void changed();
         else setError(cause);
+        if (cause instanceof Problem && cause.retryable) soon = setTimeout(look, again); // Nothing could be applied until the next key.
       }
-    }, asking);
-    return () => clearTimeout(soon);
+    };
+    soon = setTimeout(look, asking);
+    return () => {
+      left = true;
+      clearTimeout(soon);
+    };
   }, [text]);
   const write = (next: Partial<Draft>) => {
     setSaid('');

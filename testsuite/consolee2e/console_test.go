@@ -18,9 +18,12 @@ import (
 )
 
 // longest are the files that take longest. They begin first, in this order.
-var longest = []string{"whole", "timeline", "why", "journeys", "live", "handover", "pages", "sizes", "small", "forms", "tables", "graph", "typed", "cancel"}
+var longest = []string{"whole", "timeline", "why", "journeys", "live", "handover", "pages", "sizes", "small", "forms", "tables", "fewclicks", "graph", "typed", "cancel"}
 
-// atOnce files run at once. Each has a control plane, a server, two workers and a browser: those that share them run one after another.
+// waits are files that wait for most of their time. They run next to the others, each with a stage of its own.
+var waits = []string{"still"}
+
+// atOnce files run at once, and those that wait. Each has a control plane, a server, two workers and a browser: those that share them run one after another.
 const atOnce = 2
 
 // TestInBrowser runs web/test: every page by axe-core and under its policy in both
@@ -53,6 +56,9 @@ func TestInBrowser(t *testing.T) {
 				d.files(t, names)
 			}
 		})
+	}
+	for _, name := range waits {
+		workers.Go(func() { d.files(t, []string{name}) })
 	}
 	queue <- sharing
 	for _, name := range alone {
@@ -134,7 +140,7 @@ const (
 	shares = "Stage.shared()"
 )
 
-// files lists all files of tests without their suffix: those that share a stage, and the others, the longest first.
+// files lists all files of tests without their suffix, except waits: those that share a stage, and the others, the longest first.
 func files(t *testing.T, web string) (sharing, alone []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(web, "test", "*"+suffix))
@@ -143,9 +149,11 @@ func files(t *testing.T, web string) (sharing, alone []string) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		name := strings.TrimSuffix(filepath.Base(file), suffix)
-		if strings.Contains(string(text), shares) {
+		switch {
+		case slices.Contains(waits, name):
+		case strings.Contains(string(text), shares):
 			sharing = append(sharing, name)
-		} else {
+		default:
 			alone = append(alone, name)
 		}
 	}

@@ -13,7 +13,7 @@ let journey;
 
 before(async () => {
   if (options.skip) return;
-  stage = await Stage.up();
+  stage = await Stage.shared();
   page = await stage.page({ width: 1440 });
   journey = new Journey(stage, page);
 });
@@ -60,6 +60,7 @@ test('who changed this', options, async () => {
   await says(/Who changed it.*ann.*jobtype\.pause/);
   assert.equal(journey.clicks, 0);
   journey.short();
+  await stage.shell('roundsman resume nightly');
 });
 
 test('a task of a DAG is found by its key', options, async () => {

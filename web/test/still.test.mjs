@@ -9,7 +9,7 @@ let stage;
 
 before(async () => {
   if (skip) return;
-  stage = await Stage.shared();
+  stage = await Stage.up();
 });
 after(() => stage?.down());
 

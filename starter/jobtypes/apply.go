@@ -65,7 +65,7 @@ func (c Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
 // ApplyTelling is [Client.Apply] with progress. It calls tell for each change in order, never concurrently. An error
 // means that the change was not made.
 func (c Client) ApplyTelling(ctx context.Context, plan Plan, tell func(Change, error)) (ApplyResult, error) {
-	s := c.schedules()
+	s := c.patiently()
 	var written, deleted []Change
 	for _, change := range plan.Changes {
 		if change.Action == ActionDelete {

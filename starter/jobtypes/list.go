@@ -45,7 +45,7 @@ func (s schedules) entries(ctx context.Context) ([]*schedulepb.ScheduleListEntry
 	request := &workflowservice.ListSchedulesRequest{Namespace: s.client.Namespace(), MaximumPageSize: schedulePage}
 	for {
 		var response *workflowservice.ListSchedulesResponse
-		err := rpc.Retry(ctx, func(ctx context.Context) error {
+		err := s.retry(ctx, func(ctx context.Context) error {
 			var callErr error
 			response, callErr = s.client.Temporal().WorkflowService().ListSchedules(ctx, request)
 			return callErr

@@ -168,7 +168,7 @@ func (c Client) Plan(ctx context.Context, specs []contract.JobTypeSpec, enabled 
 
 // PlanAs is Plan for an owner: it deletes only the owner's job types. Those of another owner are conflicts.
 func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
-	s := c.schedules()
+	s := c.patiently()
 	plan := Plan{owner: owner, wanted: map[string]wantedType{}}
 	for _, spec := range specs {
 		if _, twice := plan.wanted[spec.Name]; twice {

@@ -35,10 +35,18 @@ const (
 type schedules struct {
 	client    *starter.Client
 	converter converter.DataConverter
+	patience  *patience
 }
 
 func (c Client) schedules() schedules {
 	return schedules{client: c.client, converter: starter.DataConverter()}
+}
+
+// patiently is schedules for a plan or an apply.
+func (c Client) patiently() schedules {
+	s := c.schedules()
+	s.patience = newPatience()
+	return s
 }
 
 // The same spec gives the same Schedule, so `plan` can compare.

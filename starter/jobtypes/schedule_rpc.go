@@ -28,7 +28,11 @@ type held struct {
 }
 
 func (s schedules) read(ctx context.Context, name string) (state held, found bool, err error) {
-	response, err := s.client.DescribeSchedule(ctx, name)
+	var response *workflowservice.DescribeScheduleResponse
+	err = s.patience.repeat(ctx, func() (callErr error) {
+		response, callErr = s.client.DescribeSchedule(ctx, name)
+		return callErr
+	})
 	if errors.Is(err, starter.ErrNotFound) {
 		return held{}, false, nil
 	}
@@ -38,6 +42,11 @@ func (s schedules) read(ctx context.Context, name string) (state held, found boo
 	return held{
 		schedule: response.GetSchedule(), info: response.GetInfo(), memo: response.GetMemo(), token: response.GetConflictToken(),
 	}, true, nil
+}
+
+// retry is [rpc.Retry] with the patience of a plan or an apply.
+func (s schedules) retry(ctx context.Context, call func(context.Context) error) error {
+	return s.patience.repeat(ctx, func() error { return rpc.Retry(ctx, call) })
 }
 
 // The first run of runNow is part of the request, so a crash neither loses nor repeats it.
@@ -57,7 +66,7 @@ func (s schedules) create(ctx context.Context, name string, schedule *schedulepb
 	if runNow {
 		request.InitialPatch = &schedulepb.SchedulePatch{TriggerImmediately: &schedulepb.TriggerImmediatelyRequest{}}
 	}
-	err = rpc.Retry(ctx, func(ctx context.Context) error {
+	err = s.retry(ctx, func(ctx context.Context) error {
 		_, callErr := s.client.Temporal().WorkflowService().CreateSchedule(ctx, request)
 		return callErr
 	})
@@ -85,7 +94,7 @@ func (s schedules) accepted(ctx context.Context, name string, schedule *schedule
 		Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Schedule: schedule, SearchAttributes: attributes,
 		ConflictToken: token, Identity: s.client.Identity(), RequestId: rand.Text(),
 	}
-	err = rpc.Retry(ctx, func(ctx context.Context) error {
+	err = s.retry(ctx, func(ctx context.Context) error {
 		_, callErr := s.client.Temporal().WorkflowService().UpdateSchedule(ctx, request)
 		return callErr
 	})
@@ -118,7 +127,7 @@ func (s schedules) patch(ctx context.Context, name string, patch *schedulepb.Sch
 }
 
 func (s schedules) remove(ctx context.Context, name string) error {
-	err := rpc.Retry(ctx, func(ctx context.Context) error {
+	err := s.retry(ctx, func(ctx context.Context) error {
 		_, callErr := s.client.Temporal().WorkflowService().DeleteSchedule(ctx, &workflowservice.DeleteScheduleRequest{
 			Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Identity: s.client.Identity(),
 		})

@@ -58,7 +58,7 @@ TESTFLAGS    ?=
 PKG          ?= ./...
 # Commit that `make test-changed` compares with.
 BASE         ?= $(shell git merge-base HEAD main 2>/dev/null | grep -v "^$$(git rev-parse HEAD)" || echo HEAD~1)
-# Cases of each property test: rapid reads RAPID_CHECKS, in every test binary. Nothing else scales a test.
+# Cases of each property test: rapid reads RAPID_CHECKS, in every test binary, and so does testsuite.Sized. Nothing else scales a test.
 CHECKS       ?= 10
 # File that collects the times of steps and packages; .ci/run prints it as a table.
 REPORT       ?=
@@ -227,9 +227,9 @@ test-changed: ## Unit tests of what changed since BASE and of its importers; end
 
 .PHONY: property
 property: CHECKS = 10000
-property: build ## Property tests with 10,000 cases each, and random runs against the server, for the night (CHECKS=100000)
+property: build ## Property tests with 10,000 cases each, random runs and full sizes against the server, for the night (CHECKS=100000)
 	@$(TESTRUN) -packages "$$($(RAPID_PACKAGES))" -- -vet=off -shuffle=on -timeout 8h $(TESTFLAGS)
-	@$(TESTRUN) -packages $(E2E)e2e -ends . -- -vet=off -shuffle=on -timeout 8h -run Random $(TESTFLAGS)
+	@$(TESTRUN) -packages "$(E2E)e2e $(E2E)fleete2e" -ends . -- -vet=off -shuffle=on -timeout 8h -run 'Random|Hundred|Thousand' $(TESTFLAGS)
 
 .PHONY: race
 race: ## Unit tests with the race detector, also of the packages that have nothing to race, for the night

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,18 +31,6 @@ func applyTally(t testing.TB, c *starter.Client) {
 	require.NoError(t, err)
 	_, err = jobtypes.Of(c).Apply(t.Context(), plan)
 	require.NoError(t, err)
-}
-
-// cases is how many of most cases a test has, in proportion to rapid's: a tenth in `make test`, all in `make property`.
-func cases(t *testing.T, most int) int {
-	t.Helper()
-	text := os.Getenv("RAPID_CHECKS")
-	if text == "" {
-		return most
-	}
-	checks, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	return min(max(most*checks/100, 1), most)
 }
 
 // planned is one task of a random DAG and its planned outcome.
@@ -127,7 +113,7 @@ func TestDAGRandomRuns(t *testing.T) {
 	p := newInProcess(t, 64, h)
 	applyTally(t, p.client)
 	const together = 8
-	runs := cases(t, 300)
+	runs := testsuite.Sized(t, 30, 300)
 	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any seed will do
 	t.Logf("seed %d", seed)
 	var wg sync.WaitGroup
@@ -208,7 +194,8 @@ func TestDAGRandomOperators(t *testing.T) {
 	h := newTally()
 	p := newInProcess(t, 64, h)
 	applyTally(t, p.client)
-	const runs, together = 30, 8
+	const together = 8
+	runs := testsuite.Sized(t, 10, 30)
 	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any seed will do
 	t.Logf("seed %d", seed)
 	var wg sync.WaitGroup

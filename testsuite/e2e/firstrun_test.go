@@ -58,9 +58,10 @@ func TestTheFirstRun(t *testing.T) {
 // TestAHundredNewJobTypes: each runs once, at most as many at a time as a worker has slots.
 func TestAHundredNewJobTypes(t *testing.T) {
 	t.Parallel()
+	n := testsuite.Sized(t, 30, 100)
 	c := newCluster(t, "node-1")
 	var types strings.Builder
-	for i := range 100 {
+	for i := range n {
 		fmt.Fprintf(&types, `  type-%03d:
     handler: command
     schedule: {every: 300d}
@@ -71,12 +72,12 @@ func TestAHundredNewJobTypes(t *testing.T) {
 	c.apply(types.String())
 	testsuite.WaitFor(t, 3*time.Minute, "all to have run", func() bool {
 		left, _ := filepath.Glob(filepath.Join(c.dir, "at-*"))
-		return len(c.lines("counts")) == 100 && len(left) == 0
+		return len(c.lines("counts")) == n && len(left) == 0
 	})
 	for _, atOnce := range c.lines("counts") {
 		assert.Contains(t, []string{"1", "2", "3", "4"}, atOnce, "a worker has four slots")
 	}
 	runs, err := c.client.Runs().List(t.Context(), starter.RunFilter{Limit: 1000})
 	require.NoError(t, err)
-	assert.LessOrEqual(t, len(runs), 100)
+	assert.LessOrEqual(t, len(runs), n)
 }

@@ -17,8 +17,6 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-const thousand = 1000
-
 // oddClock is the skew of a worker's clock: most are small, one in fifty is minutes.
 func oddClock(n int) time.Duration {
 	if n%50 == 0 {
@@ -27,12 +25,13 @@ func oddClock(n int) time.Duration {
 	return time.Duration(n%7-3) * 50 * time.Millisecond
 }
 
-// A thousand workers with the default interval and thresholds have the right states, and without changes no
-// history is written.
+// TestThousandWorkers: with the default interval and thresholds a thousand workers have the right states, and without changes no
+// history is written. `make test` has a quarter of them.
 func TestThousandWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute and a half with 1,000 simulated workers: run without -short")
 	}
+	thousand := testsuite.Sized(t, 250, 1000)
 	s := &site{t: t, server: testsuite.StartServer(t), thresholds: "default"}
 	s.client = s.server.Client(t)
 	s.startControl()
@@ -43,10 +42,10 @@ func TestThousandWorkers(t *testing.T) {
 	defer func() { cancel(); <-done }()
 
 	began := time.Now()
-	registerAll(t, s)
-	t.Logf("1,000 registrations in %.1f s, history %d events", time.Since(began).Seconds(), s.events())
+	registerAll(t, s, thousand)
+	t.Logf("%d registrations in %.1f s, history %d events", thousand, time.Since(began).Seconds(), s.events())
 	var idle usage
-	testsuite.WaitFor(t, 3*time.Minute, "1,000 fresh workers and a registry that writes nothing", func() bool {
+	testsuite.WaitFor(t, 3*time.Minute, "all workers fresh and a registry that writes nothing", func() bool {
 		if s.fresh() != thousand {
 			return false
 		}
@@ -54,7 +53,7 @@ func TestThousandWorkers(t *testing.T) {
 		return !s.grows(32 * time.Second)
 	})
 	used := s.usage().since(idle)
-	t.Logf("idle: control plane %.1f %% of a CPU, server %.1f %% (heartbeats of 1,000 workers included)", used.control, used.server)
+	t.Logf("idle: control plane %.1f %% of a CPU, server %.1f %% (heartbeats of all workers included)", used.control, used.server)
 
 	before := s.events()
 	c.Silent.Store(10)
@@ -64,7 +63,7 @@ func TestThousandWorkers(t *testing.T) {
 	assert.Zero(t, c.Faults.Load(), "heartbeats that the server refused")
 }
 
-func registerAll(t *testing.T, s *site) {
+func registerAll(t *testing.T, s *site, thousand int) {
 	t.Helper()
 	var group sync.WaitGroup
 	const clients = 8

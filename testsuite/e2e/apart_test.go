@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ type keyless struct {
 	done map[int]int
 }
 
+// apart returns the details of a job. A page of 440 KiB has about 350 such jobs.
+func apart() string { return strings.Repeat("apart ", 200) }
+
 func newKeyless(n int) keyless {
 	return keyless{n: n, gate: make(chan struct{}), mu: &sync.Mutex{}, done: map[int]int{}}
 }
@@ -34,7 +38,7 @@ func (keyless) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name:
 
 func (k keyless) Detect(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
 	for i := range k.n {
-		p := jobtype.Proposal{Summary: fmt.Sprintf("number %d", i), Detail: "apart", Params: fmt.Appendf(nil, `{"n":%d}`, i)}
+		p := jobtype.Proposal{Summary: fmt.Sprintf("number %d", i), Detail: apart(), Params: fmt.Appendf(nil, `{"n":%d}`, i)}
 		if err := out.Emit(ctx, p); err != nil {
 			return err
 		}
@@ -52,7 +56,7 @@ func (k keyless) Execute(ctx context.Context, job jobtype.Job, _ jobtype.Progres
 	if err := json.Unmarshal(job.Params, &params); err != nil {
 		return jobtype.Result{}, err
 	}
-	if job.Summary != fmt.Sprintf("number %d", params.N) || job.Detail != "apart" || job.ID != contract.JobID(params.N+1) {
+	if job.Summary != fmt.Sprintf("number %d", params.N) || job.Detail != apart() || job.ID != contract.JobID(params.N+1) {
 		return jobtype.Result{}, jobtype.Permanent(fmt.Errorf("%s has the proposal of %q, params %s", job.ID, job.Summary, job.Params))
 	}
 	k.mu.Lock()
@@ -66,7 +70,7 @@ func (k keyless) Execute(ctx context.Context, job jobtype.Job, _ jobtype.Progres
 // and is listed after the end of the group without a control plane.
 func TestProposalsApart(t *testing.T) {
 	t.Parallel()
-	const jobs, canceled = 2400, 2345
+	const jobs, canceled = 900, 845
 	handler := newKeyless(jobs)
 	p := newInProcess(t, 40, handler)
 	spec := contract.JobTypeSpec{Name: "apart", Handler: "keyless", Policy: jobtype.Policy{
@@ -126,7 +130,7 @@ func TestProposalsApart(t *testing.T) {
 // TestACanceledBacklog: a canceled backlog is counted, stored by ranges, and can be retried with its proposals.
 func TestACanceledBacklog(t *testing.T) {
 	t.Parallel()
-	const jobs = 1500
+	const jobs = 900
 	p := newInProcess(t, 10, newKeyless(jobs))
 	spec := contract.JobTypeSpec{Name: "apart", Handler: "keyless", Policy: jobtype.Policy{
 		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 10, PerWorkerExecutionConcurrency: 10,

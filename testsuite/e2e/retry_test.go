@@ -133,9 +133,9 @@ func TestRetryAfterContinueAsNew(t *testing.T) {
 // TestARetryOfManyJobsHasPages: a retry of more proposals than the input of a group has executes each of them once.
 func TestARetryOfManyJobsHasPages(t *testing.T) {
 	t.Parallel()
-	const jobs = 600
+	const jobs = 320 // With 1.2 MB.
 	f := &fragile{jobs: jobs, broken: 1, paths: map[int][]string{}, propose: func(i int) jobtype.Proposal {
-		proposal := jobtype.Proposal{Detail: strings.Repeat("d", 2000)}
+		proposal := jobtype.Proposal{Detail: strings.Repeat("d", 3700)}
 		if i%2 == 0 {
 			proposal.DedupeKey = fmt.Sprintf("object/%d", i)
 		}

@@ -17,8 +17,12 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// manyJobs is more than a worker keeps outcomes for adoptions.
-const manyJobs = 24
+const (
+	// manyJobs, for each of two runs, is more than the 16 outcomes that a worker keeps for adoptions of all its runs.
+	manyJobs = 18
+	// A busy machine delays heartbeats by seconds.
+	ofManyJobs = 10 * time.Second
+)
 
 // TestManyJobsEndWhileTheServerIsAway: their runs adopt them at the server's return, before the
 // outcomes arrive. A worker keeps 16 outcomes for that. Each job and each task has run once.
@@ -26,19 +30,27 @@ func TestManyJobsEndWhileTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.hold("many")
-	s.apply(group{"many", "steps", fmt.Sprintf("heartbeat_timeout: 2s, global_execution_concurrency: %[1]d, per_worker_execution_concurrency: %[1]d", manyJobs), manyJobs, 1, 50})
+	s.apply(group{"many", "steps", fmt.Sprintf("heartbeat_timeout: %[2]s, global_execution_concurrency: %[1]d, per_worker_execution_concurrency: %[1]d", manyJobs, ofManyJobs), manyJobs, 1, 50})
 	node := s.worker("node-a", "--max-execute", "400")
 	s.AwaitFresh("node-a")
-	ref, tasks := s.Begin("many"), s.runShellTasks(manyJobs)
+	ref, tasks := s.Begin("many"), s.runShellTasks(manyJobs, ofManyJobs)
 	s.awaitBook("all jobs run", func(b book) bool { return len(b.of("start")) == manyJobs })
 	testsuite.WaitFor(t, time.Minute, "all tasks run", func() bool { return len(s.lines("starts")) == manyJobs })
 
 	s.Server.Kill()
+	killed := time.Now()
 	s.letGo()
 	s.awaitBook("all jobs end", func(b book) bool { return len(b.of("end")) == manyJobs })
 	testsuite.WaitFor(t, time.Minute, "all tasks end", func() bool { return len(s.lines("ends")) == manyJobs })
+	testsuite.WaitFor(t, time.Minute, "the heartbeat timeout has passed", func() bool { return time.Since(killed) > ofManyJobs })
 	node.Signal(t, syscall.SIGSTOP)
+	s.control.Signal(t, syscall.SIGSTOP)
 	s.Server.Restart(t)
+	for _, run := range []starter.RunRef{ref, tasks} {
+		testsuite.WaitFor(t, time.Minute, "all attempts of "+run.WorkflowID+" are timed out", func() bool { return s.pending(run) == 0 })
+	}
+	// The node must take all adoptions within 4 s. So the control plane orders those of both runs at once.
+	s.control.Signal(t, syscall.SIGCONT)
 	for _, run := range []starter.RunRef{ref, tasks} {
 		testsuite.WaitFor(t, time.Minute, run.WorkflowID+" adopts", func() bool { return s.adoptions(run) > 0 })
 	}
@@ -65,7 +77,7 @@ func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
 	s.apply(group{"work", "steps", "heartbeat_timeout: 3s", 1, 2, 50})
 	node := s.worker("node-a")
 	s.AwaitFresh("node-a")
-	ref, tasks := s.Begin("work"), s.runShellTasks(1)
+	ref, tasks := s.Begin("work"), s.runShellTasks(1, 2*time.Second)
 	s.awaitBook("the job runs", func(b book) bool { return len(b.of("step")) == 1 })
 	testsuite.WaitFor(t, time.Minute, "the task runs", func() bool { return len(s.lines("starts")) == 1 })
 	items := []starter.ItemRef{{Run: ref, ID: "job-00001"}, {Run: tasks, ID: "task-0"}}
@@ -115,14 +127,21 @@ func (s *site) attempts(item starter.ItemRef) []starter.Attempt {
 	return shown.Attempts
 }
 
-// adoptions counts the adoptions of a run that have not ended.
-func (s *site) adoptions(run starter.RunRef) (n int) {
+// adoptions counts the adoptions of a run that have not ended; -1: unknown.
+func (s *site) adoptions(run starter.RunRef) int { return s.unended(run, isAdoption) }
+
+// pending counts the activities of a run that have not ended; -1: unknown.
+func (s *site) pending(run starter.RunRef) int {
+	return s.unended(run, func(string) bool { return true })
+}
+
+func (s *site) unended(run starter.RunRef, is func(activity string) bool) (n int) {
 	described, err := s.Client.Temporal().DescribeWorkflowExecution(s.T.Context(), run.WorkflowID, "")
 	if err != nil {
 		return -1
 	}
 	for _, activity := range described.GetPendingActivities() {
-		if isAdoption(activity.GetActivityId()) {
+		if is(activity.GetActivityId()) {
 			n++
 		}
 	}
@@ -132,13 +151,13 @@ func (s *site) adoptions(run starter.RunRef) (n int) {
 func isAdoption(activity string) bool { return strings.Contains(activity, "+") }
 
 // runShellTasks starts a DAG of tasks that end once the file "go" is there.
-func (s *site) runShellTasks(n int) starter.RunRef {
+func (s *site) runShellTasks(n int, heartbeatTimeout time.Duration) starter.RunRef {
 	s.T.Helper()
 	var text strings.Builder
 	text.WriteString("version: 1\nname: many\ntasks:\n")
-	script := fmt.Sprintf(`echo $0 >> %[1]s/starts; while [ ! -e %[1]s/go ]; do sleep 0.1; done; echo $0 >> %[1]s/ends`, s.Dir)
+	script := fmt.Sprintf(`echo $0 >> %[1]s/starts; while [ ! -e %[1]s/go ]; do sleep 0.5; done; echo $0 >> %[1]s/ends`, s.Dir)
 	for i := range n {
-		fmt.Fprintf(&text, "  - {id: task-%d, heartbeat_timeout: 2s, command: [sh, -c, %q, task-%d]}\n", i, script, i)
+		fmt.Fprintf(&text, "  - {id: task-%d, heartbeat_timeout: %s, command: [sh, -c, %q, task-%d]}\n", i, heartbeatTimeout, script, i)
 	}
 	loaded, err := spec.Load("many.yaml", []byte(text.String()))
 	require.NoError(s.T, err)

@@ -24,13 +24,13 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// manyPlain are so many plain jobs that a submission of them has pages.
-const manyPlain = 1100
+// manyPlain jobs have more bytes than a submission without pages, which ends at 1 MiB.
+const manyPlain, bytesOfMany = 320, 3700
 
 func proposalsOfMany() []jobtype.Proposal {
 	list := make([]jobtype.Proposal, manyPlain)
 	for i := range list {
-		list[i] = jobtype.Proposal{Summary: summaryOf(i + 1), Detail: strings.Repeat("d", 1000)}
+		list[i] = jobtype.Proposal{Summary: summaryOf(i + 1), Detail: strings.Repeat("d", bytesOfMany)}
 	}
 	return list
 }

@@ -280,11 +280,11 @@ func TestClaims(t *testing.T) {
 	assert.Zero(t, p.admission().Keys)
 }
 
-// TestObjectsAndPools: sixty groups use twenty objects, and ten holders are terminated. No two jobs are at an
+// TestObjectsAndPools: thirty groups use ten objects, and five holders are terminated. No two jobs are at an
 // object at once, and fences only grow.
 func TestObjectsAndPools(t *testing.T) {
 	t.Parallel()
-	const groups, objects, each, toTerminate = 60, 20, 3, 10
+	const groups, objects, each, toTerminate = 30, 10, 3, 5
 	s := newSite()
 	s.stay = 20 * time.Millisecond
 	p := newInProcess(t, 100, s)

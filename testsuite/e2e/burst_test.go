@@ -60,27 +60,27 @@ func TestLargeStarts(t *testing.T) {
 		bytes, _ := sizeOf(t, p, run)
 		assert.Less(t, bytes, int64(4<<20), "it travels once to each worker process")
 	})
-	t.Run("20 MB of jobs", func(t *testing.T) {
+	t.Run("15 MB of jobs", func(t *testing.T) {
 		t.Parallel()
 		p := p.of(t)
 		// With 450 at once an attempt takes more than rollover.Drain on a busy machine, and the run waits for its hard limit.
-		spec := floodSpec("in-all", 0, 0, jobtype.Policy{GlobalExecutionConcurrency: 100, PerWorkerExecutionConcurrency: 100, MaxJobsPerDetection: 3000})
-		spec.Params = []byte(`{"n":3000,"bytes":3500,"noise":true}`)
+		spec := floodSpec("in-all", 0, 0, jobtype.Policy{GlobalExecutionConcurrency: 100, PerWorkerExecutionConcurrency: 100, MaxJobsPerDetection: 2000})
+		spec.Params = []byte(`{"n":2000,"bytes":3700,"noise":true}`)
 		result, run := p.group(spec)
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
-		assert.Equal(t, 3000, result.Counts.Completed)
+		assert.Equal(t, 2000, result.Counts.Completed)
 		bytes, renewed := sizeOf(t, p, run)
 		assert.True(t, renewed, "it continued in a new run, after %d bytes in this one", bytes)
 	})
-	t.Run("12 MB of a DAG", func(t *testing.T) {
+	t.Run("7 MB of a DAG", func(t *testing.T) {
 		t.Parallel()
 		p := p.of(t)
 		text := fmt.Sprintf("version: 1\nname: heavy\nconcurrency: 400\ntasks:\n  - {id: a, for_each: [%s1], params: {x: %q}, job_type: heavy}\n",
-			strings.Repeat("1, ", 399), noise(30_000))
+			strings.Repeat("1, ", 239), noise(30_000))
 		applyFlood(t, p.client, "heavy")
 		ref := runDAG(t, p.client, compileDAG(t, text, nil), starter.DAGOptions{Run: "1"})
 		result := awaitDAG(t, p.client, ref, time.Minute)
-		assert.Equal(t, map[string]int{"completed": 400}, result.Counts)
+		assert.Equal(t, map[string]int{"completed": 240}, result.Counts)
 	})
 }
 

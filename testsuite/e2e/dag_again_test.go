@@ -39,13 +39,13 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 			ref := runDAG(t, p.client, compileDAG(t, text, files), starter.DAGOptions{Run: c.name})
 			inner := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(ref.WorkflowID, "one")}
 			becomes := func(want string) {
-				require.Eventually(t, func() bool {
+				testsuite.WaitFor(t, time.Minute, "it becomes "+want, func() bool {
 					task, err := p.client.Runs().Item(t.Context(), starter.ItemRef{Run: ref, ID: "one"})
 					return err == nil && task.State == want
-				}, time.Minute, 50*time.Millisecond, "it becomes %s", want)
+				})
 			}
 			for n := range c.times {
-				require.Eventually(t, func() bool { return h.of(ref, "one")+h.of(inner, "inner") > n }, time.Minute, 20*time.Millisecond)
+				testsuite.WaitFor(t, time.Minute, "it runs", func() bool { return h.of(ref, "one")+h.of(inner, "inner") > n })
 				err := p.client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "one"}, "")
 				require.NoError(t, err)
 				becomes(c.becomes)

@@ -53,11 +53,11 @@ func TestOneRun(t *testing.T) {
 	w, err := second.Worker(accepted.Token)
 	require.NoError(t, err)
 	// The registry may be younger than its settings, which a later ping passes on.
-	require.Eventually(t, func() bool {
+	testsuite.WaitFor(t, time.Minute, "the settings have come", func() bool {
 		settings, err := w.Ping(t.Context(), gateway.Ping{})
 		require.NoError(t, err)
 		return settings.HeartbeatInterval == jobtype.Duration(time.Second)
-	}, time.Minute, 50*time.Millisecond)
+	})
 	seen := s.Await("far", "ONLINE and fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
 	assert.Equal(t, "far-away", seen.Registration.Host)
 	go pinging(t, w)

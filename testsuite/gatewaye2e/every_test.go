@@ -147,7 +147,7 @@ func (e every) readsChangeNothing() {
 	parameter := regexp.MustCompile(`\{[a-z_]+\}`)
 	statuses := map[int]int{}
 	for _, o := range readers(e.t) {
-		for range 15 {
+		for range 6 {
 			path := parameter.ReplaceAllStringFunc(o.path, func(string) string { return url.PathEscape(word()) })
 			query := url.Values{}
 			for _, name := range o.query {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +37,8 @@ type plainParams struct {
 	Go    string `json:"go"`
 	// Keyed: each proposal has a dedupe key.
 	Keyed bool `json:"keyed"`
+	// Bytes is the length of the details of each proposal.
+	Bytes int `json:"bytes"`
 }
 
 func (plain) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: "plain"} }
@@ -58,7 +61,7 @@ func (plain) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.Pro
 				return err
 			}
 		}
-		p := jobtype.Proposal{Summary: summaryOf(i + 1)}
+		p := jobtype.Proposal{Summary: summaryOf(i + 1), Detail: strings.Repeat("d", params.Bytes)}
 		if params.Keyed {
 			p.DedupeKey = keyOf(i + 1)
 		}
@@ -260,10 +263,10 @@ func TestTheControlPlaneDiesWithABacklog(t *testing.T) {
 // TestALostPage fails its jobs with the reason; a page that was only closed is still read.
 func TestALostPage(t *testing.T) {
 	t.Parallel()
-	const jobs = 2400
+	const jobs = 800 // 200 in the group, 350 in the first page, and the others in the second.
 	s := newSite(t)
 	s.plainWorkers("node-a")
-	run := s.plainGroup(jobs, 0, ofBusyWorker)
+	run := s.launchPlain("group/plain", contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: s.specOf(plainParams{Jobs: jobs, Bytes: 1200}, ofBusyWorker)})
 	s.awaitBook("jobs run", func(b book) bool { return len(b.of("start")) == slotsOfPlain })
 	ref := starter.RunRef{WorkflowID: run.GetID()}
 	answer, err := s.Client.Temporal().QueryWorkflow(t.Context(), ref.WorkflowID, "", contract.QueryJobs, contract.JobsQueryInput{Limit: 1})

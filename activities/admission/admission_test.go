@@ -177,7 +177,7 @@ func TestAskHoldersThatShowLate(t *testing.T) {
 }
 
 // TestAskHoldersInheritsFromTheNewestRun: after a reset to a point before an earlier reset, the history names an older
-// run. Once the newest is known, the older one is asked.
+// run. Once the newest is known, the older one is queried.
 func TestAskHoldersInheritsFromTheNewestRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

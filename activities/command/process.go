@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/bash"
 	"github.com/roundsman/roundsman/internal/lib/cgroup"
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/mask"
 )
 
 type program struct {
@@ -23,7 +24,7 @@ type program struct {
 	stdin          []byte
 	account        *account
 	configured     []string
-	mask           *masker
+	mask           *mask.Masker
 	killGrace      time.Duration
 	outputGrace    time.Duration
 	watcher        *watcher
@@ -127,11 +128,11 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 		return err
 	}
 	stderr := make(chan error, 1)
-	go func() { stderr <- read(p.stderr, p.mask.reader(p.watcher.output(pipes.stderr))) }()
+	go func() { stderr <- read(p.stderr, p.mask.Reader(p.watcher.output(pipes.stderr))) }()
 	both := &readers{done: make(chan struct{})}
 	go func() {
 		defer close(both.done)
-		both.err = errors.Join(read(p.stdout, p.mask.reader(p.watcher.output(pipes.stdout))), <-stderr)
+		both.err = errors.Join(read(p.stdout, p.mask.Reader(p.watcher.output(pipes.stdout))), <-stderr)
 	}()
 	return both
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/lib/commandlint"
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/mask"
 	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -26,7 +27,7 @@ const (
 // credentialsVariable is where systemd keeps the credentials of a unit.
 const credentialsVariable = "CREDENTIALS_DIRECTORY"
 
-func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
+func (p program) resolveEnv(ctx context.Context) ([]string, *mask.Masker, error) {
 	var variables, secrets []string
 	for _, key := range slices.Sorted(maps.Keys(p.launch.Env)) {
 		value := p.launch.Env[key]
@@ -35,7 +36,7 @@ func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
 			var err error
 			if text, err = p.secret(ctx, value); err != nil {
 				return nil, nil, &startError{
-					err:  fmt.Errorf("SECRET: env.%s: %s", key, newMasker(secrets).text(err.Error())), // Its cause is not masked.
+					err:  fmt.Errorf("SECRET: env.%s: %s", key, mask.New(secrets).Text(err.Error())), // Its cause is not masked.
 					shim: isAny(err, exhausted()) || errors.Is(err, jobtype.ErrCannotStart),
 				}
 			}
@@ -52,7 +53,7 @@ func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
 			secrets = append(secrets, value)
 		}
 	}
-	return append(variables, fromFiles...), newMasker(secrets), nil
+	return append(variables, fromFiles...), mask.New(secrets), nil
 }
 
 func (p program) secret(ctx context.Context, value launch.Value) (string, error) {
@@ -110,12 +111,12 @@ func (p program) printed(ctx context.Context, argv []string) (string, error) {
 		return err
 	}, errorOutput)
 	outcome, err := reading.run(ctx)
-	mask := newMasker([]string{strings.TrimRight(string(output), "\r\n")})
+	masker := mask.New([]string{strings.TrimRight(string(output), "\r\n")})
 	switch {
 	case err != nil:
 		return "", failure(argv[0], err)
 	case outcome.code != 0 || outcome.signal != "":
-		return "", errors.New(mask.text(describe(argv[0], outcome, errorOutput.Text(), "").Error()))
+		return "", errors.New(masker.Text(describe(argv[0], outcome, errorOutput.Text(), "").Error()))
 	}
 	return string(output), nil
 }

@@ -194,7 +194,7 @@ func (a *run) collectWatch() {
 	}
 }
 
-// collectAsked applies the list of queried workflows, or asks again. After the first list it queries those that
+// collectAsked applies the list of queried workflows, or requests it again. After the first list it queries those that
 // visibility shows late.
 func (a *run) collectAsked() {
 	asked := a.asking
@@ -230,7 +230,7 @@ func (a *run) unlisted(err error) {
 	a.step(admission.Unlisted{Reason: reason})
 }
 
-// inheritMore inherits from a run before a reset, and asks for the next one if there is one.
+// inheritMore inherits from a run before a reset, and queries the next one if there is one.
 func (a *run) inheritMore(asked *question, result contract.AskHoldersResult) (more bool) {
 	from := result.Inherited.From
 	a.step(admission.Inherited{Durable: a.durableOf(&result.Inherited)})

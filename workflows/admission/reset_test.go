@@ -102,7 +102,7 @@ func TestAResetBeforeAnEarlierReset(t *testing.T) {
 	assert.NotZero(t, b.asked[2].LateSince)
 }
 
-// TestHoldersThatCannotBeListed: admission grants nothing beside them. It tries again, and the view and the audit log
+// TestHoldersThatCannotBeListed: admission grants nothing next to them. It tries again, and the view and the audit log
 // have the reason.
 func TestHoldersThatCannotBeListed(t *testing.T) {
 	t.Parallel()

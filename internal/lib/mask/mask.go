@@ -1,4 +1,5 @@
-package command
+// Package mask replaces secrets in outputs and texts.
+package mask
 
 import (
 	"bytes"
@@ -21,15 +22,16 @@ const (
 	maskChunk     = 32 << 10
 )
 
-// masker replaces secrets, and the usual encodings of them.
-type masker struct {
+// Masker replaces secrets, and the usual encodings of them. A nil Masker replaces nothing.
+type Masker struct {
 	// forms are the texts to replace, by their first byte, the longest first.
 	forms [256][][]byte
 	empty bool
 }
 
-func newMasker(secrets []string) *masker {
-	m := &masker{empty: true}
+// New returns a Masker of the secrets. Shorter ones than four bytes are no secrets.
+func New(secrets []string) *Masker {
+	m := &Masker{empty: true}
 	for _, secret := range secrets {
 		m.add(secret, minSecret)
 		for line := range strings.Lines(secret) {
@@ -39,7 +41,7 @@ func newMasker(secrets []string) *masker {
 	return m
 }
 
-func (m *masker) add(secret string, least int) {
+func (m *Masker) add(secret string, least int) {
 	if len(secret) < least {
 		return
 	}
@@ -72,7 +74,8 @@ func ascii(text string) string {
 	return out.String()
 }
 
-func (m *masker) text(text string) string {
+// Text returns the text without the secrets.
+func (m *Masker) Text(text string) string {
 	if m == nil || m.empty {
 		return text
 	}
@@ -80,15 +83,15 @@ func (m *masker) text(text string) string {
 	return string(done)
 }
 
-// reader keeps back the beginning of a possible secret until more of it arrives.
-func (m *masker) reader(from io.Reader) io.Reader {
+// Reader keeps back the beginning of a possible secret until more of it arrives.
+func (m *Masker) Reader(from io.Reader) io.Reader {
 	if m == nil || m.empty {
 		return from
 	}
 	return &maskReader{from: from, masker: m, chunk: make([]byte, maskChunk)}
 }
 
-func (m *masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
+func (m *Masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
 	for len(text) > 0 {
 		length := 0
 		for _, form := range m.forms[text[0]] {
@@ -110,7 +113,7 @@ func (m *masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
 
 type maskReader struct {
 	from        io.Reader
-	masker      *masker
+	masker      *Masker
 	chunk       []byte
 	rest, ready []byte
 	err         error

@@ -16,9 +16,9 @@ const (
 	reactionLook    = 100 * time.Millisecond
 )
 
-// reacted returns as soon as the run continues, and also without a result in time: a later control plane reads the
-// request. If the run's workflow tasks fail, or it is paused in Temporal, the error names the remedy.
-func (r Runs) reacted(ctx context.Context, ref RunRef) (closed bool, err error) {
+// reacted returns nil as soon as the run continues, and also without a result in time: a later control plane reads
+// the request. If the run's workflow tasks fail, or it is paused in Temporal, the error names the remedy.
+func (r Runs) reacted(ctx context.Context, ref RunRef) error {
 	present, done := r.client.patient(ctx, ref) // It ends early without a control plane.
 	defer done()
 	limited, cancel := context.WithTimeout(present, reactionTimeout)
@@ -28,28 +28,28 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) (closed bool, err error) 
 	for ended := -1; ended < 2; {
 		described, err := r.client.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, "")
 		if err != nil {
-			return false, nil // The request was accepted; its effect is unknown.
+			return nil // The request was accepted; its effect is unknown.
 		}
 		status := described.GetWorkflowExecutionInfo().GetStatus()
 		task := described.GetPendingWorkflowTask()
 		switch {
 		case status == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, task.GetAttempt() > 1:
 			if silent := r.client.pausedOrStuck(ctx, RunRef{WorkflowID: ref.WorkflowID}); silent != nil {
-				return false, fmt.Errorf("the request was sent, but the run does not react: %w", silent)
+				return fmt.Errorf("the request was sent, but the run does not react: %w", silent)
 			}
 		case status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, task == nil:
 			if unread := unreadOf(described); unread != nil {
-				return false, fmt.Errorf("the request was sent, but the run does not read it yet: %w", unread)
+				return fmt.Errorf("the request was sent, but the run does not read it yet: %w", unread)
 			}
-			return status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+			return nil
 		}
 		if at := rpc.Time(task.GetOriginalScheduledTime()); !at.Equal(scheduled) {
 			scheduled = at
 			ended++
 		}
 		if rpc.Wait(limited, reactionLook) != nil {
-			return false, nil
+			return nil
 		}
 	}
-	return false, nil
+	return nil
 }

@@ -303,7 +303,7 @@ func (r Runs) Resume(ctx context.Context, ref RunRef) error {
 func (r Runs) opened(ctx context.Context, ref RunRef, advice string) (Snapshot, error) {
 	described, err := r.Describe(ctx, ref)
 	if err == nil && !described.Open() {
-		err = described.alreadyEnded(advice)
+		err = fmt.Errorf("run %s has %w (%s)%s", ref.WorkflowID, ErrAlreadyEnded, described.EndedAs(), advice)
 	}
 	return described, err
 }
@@ -313,28 +313,14 @@ func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argum
 		return err
 	}
 	// Without the run id, so that the message follows a continue-as-new.
-	err := r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument)
+	return r.sent(ctx, ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
+}
+
+func (r Runs) sent(ctx context.Context, ref RunRef, err error) error {
 	if err := runEndedMeanwhile(ref, err); err != nil {
 		return err
 	}
-	closed, err := r.reacted(ctx, ref)
-	if err != nil || !closed || name == contract.SignalResume { // A run may end because it was resumed.
-		return err
-	}
-	shown, err := r.Show(ctx, RunRef{WorkflowID: ref.WorkflowID})
-	if err != nil || shown.Open() || name == contract.SignalCancelRun && !shown.ignoresCancel() {
-		return nil //nolint:nilerr // The request was accepted; its effect is unknown.
-	}
-	return shown.alreadyEnded(advice)
-}
-
-// ignoresCancel reports whether the closed run had its outcome before it read a cancel. A canceled DAG may fail.
-func (r Run) ignoresCancel() bool {
-	return r.Kind == KindGroup && r.EndedAs() != string(contract.OutcomeCanceled) || r.Outcome == contract.OutcomeCompleted
-}
-
-func (r Run) alreadyEnded(advice string) error {
-	return fmt.Errorf("run %s has %w (%s)%s", r.WorkflowID, ErrAlreadyEnded, r.EndedAs(), advice)
+	return r.reacted(ctx, ref)
 }
 
 func runEndedMeanwhile(ref RunRef, err error) error {

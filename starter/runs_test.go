@@ -102,26 +102,6 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
 }
 
-// TestActionsThatComeTooLate: a run that is ending reads them, and they have no effect. The sender gets that.
-func TestActionsThatComeTooLate(t *testing.T) {
-	t.Parallel()
-	c := dial(t)
-	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{WorkerStopTimeout: time.Second})
-	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, in contract.JobGroupInput) (contract.JobGroupResult, error) {
-		canceled, paused := workflow.GetSignalChannel(ctx, contract.SignalCancelRun), workflow.GetSignalChannel(ctx, contract.SignalPause)
-		err := workflow.Await(ctx, func() bool { return canceled.Len()+paused.Len() > 0 })
-		canceled.ReceiveAsync(nil)
-		paused.ReceiveAsync(nil)
-		return contract.JobGroupResult{JobType: in.Spec.Name, Outcome: contract.OutcomeCompleted}, err
-	}, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
-	require.NoError(t, w.Start())
-	t.Cleanup(w.Stop)
-	err := c.Runs().Cancel(t.Context(), start(t, c, "late-cancel"), "enough")
-	require.ErrorIs(t, err, starter.ErrAlreadyEnded)
-	require.ErrorContains(t, err, "has already ended (completed): there is nothing to cancel")
-	require.ErrorIs(t, c.Runs().Pause(t.Context(), start(t, c, "late-pause"), ""), starter.ErrAlreadyEnded)
-}
-
 func TestTerminatedRunLeavesNoResult(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

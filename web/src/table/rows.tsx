@@ -254,7 +254,10 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   // The table is one stop of the Tab key; the row with the keyboard lets it into its links.
   useLayoutEffect(() => {
     if (!pick) return;
-    for (const link of scroll.current?.querySelectorAll<HTMLElement>('.row a, .row button') ?? []) link.tabIndex = link.closest('.row.at') ? 0 : -1;
+    for (const link of scroll.current?.querySelectorAll<HTMLElement>('.row a, .row button') ?? []) {
+      const to = link.closest('.row.at') ? 0 : -1;
+      if (link.getAttribute('tabindex') !== String(to)) link.tabIndex = to;
+    }
   });
   useWidths(scroll, `${label} ${columns.map((c) => c.name).join(' ')} ${small}`, small);
 

@@ -76,7 +76,7 @@ func childrenOf(pid int) (children []int) {
 	_ = tasks.Close()
 	for _, name := range names {
 		text, _ := os.ReadFile(folder + "/" + name + "/children") // So may the thread.
-		for _, field := range strings.Fields(string(text)) {
+		for field := range strings.FieldsSeq(string(text)) {
 			if child, err := strconv.Atoi(field); err == nil {
 				children = append(children, child)
 			}

@@ -78,7 +78,7 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	for _, known := range missing {
 		check.of = append(check.of, thing(explainer.KindJobType, known.Name))
 	}
-	check.help(hinted("", do(action.Explain, "thing", missing[0].Name)))
+	check.Help(hinted("", do(action.Explain, "thing", missing[0].Name)))
 	if len(others) > 0 {
 		check.Found += ", and no worker for " + firstOf(others)
 	}
@@ -119,7 +119,7 @@ func checkHolds(ctx context.Context, client *starter.Client) Check {
 	}
 	check.Verdict = VerdictWarn
 	check.Code, check.Found = contract.CodeRetryBudget, "failures hold back "+firstOf(texts)
-	check.help(hinted("repair the cause of the failures", do(action.ReEnableJobType, "name", types[0]), do(action.ListHeld)))
+	check.Help(hinted("repair the cause of the failures", do(action.ReEnableJobType, "name", types[0]), do(action.ListHeld)))
 	return check
 }
 

@@ -31,7 +31,7 @@ func judgeFrontend(connection starter.Connection, reached string) Check {
 	default:
 		check.Verdict = VerdictWarn
 		check.Found = "it takes calls without a certificate or a key at " + reached + ": who reaches that can do everything"
-		check.help(hinted("give it TLS with client certificates, or let it listen on loopback: docs/access.md, \"Temporal's own port\""))
+		check.Help(hinted("give it TLS with client certificates, or let it listen on loopback: docs/access.md, \"Temporal's own port\""))
 	}
 	return check
 }

@@ -40,7 +40,7 @@ func needsCheck(needs []explain.Need, err error) Check {
 			named[i] = cmp.Or(need.Of, need.Name)
 		}
 		check.Verdict, check.Found, check.Listed = VerdictWarn, strconv.Itoa(len(needs))+" in all: "+firstOf(named), true
-		check.help(hinted("", do(action.ListNeeds)))
+		check.Help(hinted("", do(action.ListNeeds)))
 	}
 	if err != nil {
 		check.Verdict, check.Found = VerdictWarn, check.Found+"; unknown: "+err.Error()

@@ -48,7 +48,7 @@ func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 			Name: check.Name, Verdict: VerdictWarn, Code: "NOTIFIER_ENDED",
 			Found: fmt.Sprintf("ended at %s by %s: what waited is lost: %s", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug"), fault),
 		}
-		lost.help(hinted("look yourself which runs failed since", do(action.ListAudit, "object", contract.NotificationsWorkflowID)))
+		lost.Help(hinted("look yourself which runs failed since", do(action.ListAudit, "object", contract.NotificationsWorkflowID)))
 		return lost
 	}
 	return check
@@ -79,10 +79,10 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType) C
 	switch {
 	case len(failing) > 0:
 		check.Code, check.Found = contract.CodeReceiverFailing, "not delivered to "+firstOf(failing)
-		check.help(hinted("repair the receiver", do(action.TestReceiver, "name", failingNames[0]), do(action.ListReceivers)))
+		check.Help(hinted("repair the receiver", do(action.TestReceiver, "name", failingNames[0]), do(action.ListReceivers)))
 	case len(unknown) > 0:
 		check.Code, check.Found = contract.CodeNoReceiver, "no control plane has "+firstOf(unknown)
-		check.help(hinted("write them into `notify.receivers` of the configuration of the control plane", do(action.StartServer)))
+		check.Help(hinted("write them into `notify.receivers` of the configuration of the control plane", do(action.StartServer)))
 	case len(known) == 0:
 		return Check{Name: check.Name, Verdict: VerdictOK, Found: "nobody is told of failures: see docs/notifications.md"}
 	default:

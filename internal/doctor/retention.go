@@ -27,7 +27,7 @@ func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, 
 	if kept > 0 && kept <= runs {
 		check.Verdict = VerdictWarn
 		check.Found = fmt.Sprintf("the setting retention.runs is %s, but the namespace keeps closed runs for %s only", explain.Setting(runs), explain.Setting(kept))
-		check.help(hinted("", do(action.KeepRuns, "namespace", c.Namespace(), "retention", fmt.Sprintf("%dh", int(runs.Hours())+24))))
+		check.Help(hinted("", do(action.KeepRuns, "namespace", c.Namespace(), "retention", fmt.Sprintf("%dh", int(runs.Hours())+24))))
 		return check
 	}
 	counted, err := c.Temporal().CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{

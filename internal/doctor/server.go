@@ -56,12 +56,9 @@ func (c *Check) Line() string {
 	return string(c.Code) + ": " + c.Found
 }
 
-func (c *Check) help(remedy explain.Remedy) { *c = c.With(remedy) }
-
-// With returns the check with a remedy.
-func (c Check) With(remedy explain.Remedy) Check {
+// Help sets the remedy.
+func (c *Check) Help(remedy explain.Remedy) {
 	c.Fix, c.Hint, c.Actions = remedy.Text(), remedy.Words(), remedy.Actions
-	return c
 }
 
 func hinted(hint string, actions ...action.Action) explain.Remedy {
@@ -155,7 +152,7 @@ func checkVersion(ctx context.Context, c *starter.Client) Check {
 	check.Verdict, check.Found = VerdictOK, info.GetServerVersion()
 	if olderThan(info.GetServerVersion(), minServer) {
 		check.Verdict = VerdictWarn
-		check.help(hinted("Roundsman is developed against server 1.32; upgrade to " + minServer + " or newer"))
+		check.Help(hinted("Roundsman is developed against server 1.32; upgrade to " + minServer + " or newer"))
 	}
 	return check
 }
@@ -176,7 +173,7 @@ func namespaceFailure(namespace string, err error) Check {
 	check := Check{Name: "namespace", Verdict: VerdictFail, Found: "could not be read: " + err.Error()}
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
 		check.Found = fmt.Sprintf("%q does not exist", namespace)
-		check.help(hinted("", do(action.CreateNamespace, "namespace", namespace, "retention", goodRetention)))
+		check.Help(hinted("", do(action.CreateNamespace, "namespace", namespace, "retention", goodRetention)))
 	}
 	return check
 }
@@ -190,7 +187,7 @@ func checkRetention(name string, namespace *workflowservice.DescribeNamespaceRes
 	if retention < minRetention {
 		check.Verdict = VerdictWarn
 		check.Found += ": runs disappear soon after they end"
-		check.help(hinted("", do(action.KeepRuns, "namespace", name, "retention", goodRetention)))
+		check.Help(hinted("", do(action.KeepRuns, "namespace", name, "retention", goodRetention)))
 	}
 	return check
 }
@@ -200,7 +197,7 @@ func checkHeartbeats(namespace *workflowservice.DescribeNamespaceResponse) Check
 		return Check{Name: "worker heartbeats", Verdict: VerdictOK, Found: "supported"}
 	}
 	check := Check{Name: "worker heartbeats", Verdict: VerdictFail, Found: "the server does not take worker heartbeats"}
-	check.help(hinted("Roundsman judges by them which workers live; use server " + minServer + " or newer and set frontend.WorkerHeartbeatsEnabled: true in its dynamic configuration"))
+	check.Help(hinted("Roundsman judges by them which workers live; use server " + minServer + " or newer and set frontend.WorkerHeartbeatsEnabled: true in its dynamic configuration"))
 	return check
 }
 
@@ -212,7 +209,7 @@ func checkSearchAttributes(ctx context.Context, c *starter.Client) Check {
 		check.Verdict, check.Found = VerdictWarn, "could not be listed: "+err.Error()
 	case len(missing) > 0:
 		check.Verdict, check.Found = VerdictFail, "missing: "+strings.Join(missing, ", ")
-		check.help(createAttributes(c.Namespace(), missing))
+		check.Help(createAttributes(c.Namespace(), missing))
 	default:
 		check.Found = contract.SearchAttributeJobType + ", " + contract.SearchAttributeOutcome
 	}
@@ -234,7 +231,7 @@ func checkSchedules(ctx context.Context, c *starter.Client) Check {
 		return Check{Name: "schedules", Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
 	case !info.GetCapabilities().GetSupportsSchedules():
 		check := Check{Name: "schedules", Verdict: VerdictFail, Found: "the server does not support Schedules"}
-		check.help(hinted("every job type is a Schedule; use server " + minServer + " or newer"))
+		check.Help(hinted("every job type is a Schedule; use server " + minServer + " or newer"))
 		return check
 	}
 	return Check{Name: "schedules", Verdict: VerdictOK, Found: "supported"}
@@ -246,20 +243,20 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})
 	if err != nil {
 		plane.Verdict, plane.Found = VerdictFail, "does not answer: "+err.Error()
-		plane.help(hinted("", do(action.StartServer)))
+		plane.Help(hinted("", do(action.StartServer)))
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
 			plane.Code, plane.Found = contract.CodeControlPlaneDown, down.What()
 			if down.Polls() {
-				plane.help(explain.Remedy{Wait: true, Hint: "look at its load", Actions: []action.Action{do(action.StartServer)}})
+				plane.Help(explain.Remedy{Wait: true, Hint: "look at its load", Actions: []action.Action{do(action.StartServer)}})
 			}
 		}
 		if gone, isGone := errors.AsType[*starter.RegistryGoneError](err); isGone {
 			plane.Found = gone.What()
-			plane.help(explain.Remedy{Wait: true, Hint: "restart the control plane", Actions: []action.Action{do(action.StartServer)}})
+			plane.Help(explain.Remedy{Wait: true, Hint: "restart the control plane", Actions: []action.Action{do(action.StartServer)}})
 		}
 		if stuck, isStuck := errors.AsType[*starter.StuckWorkflowError](err); isStuck {
 			plane.Code, plane.Found = contract.CodeWorkflowStuck, stuck.Why()
-			plane.help(explain.StuckRemedy(stuck.WorkflowID))
+			plane.Help(explain.StuckRemedy(stuck.WorkflowID))
 		}
 		return []Check{plane}
 	}
@@ -294,15 +291,15 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 	if len(others) > 0 {
 		check.Verdict = VerdictWarn
 		check.Found += "; " + strings.Join(others, ", ")
-		check.help(hinted("", append(one(resumes), do(action.ListWorkers))...))
+		check.Help(hinted("", append(one(resumes), do(action.ListWorkers))...))
 	}
 	if len(suspect) > 0 {
-		check.help(hinted("repair the node", do(action.GetWorker, "id", suspect[0])))
+		check.Help(hinted("repair the node", do(action.GetWorker, "id", suspect[0])))
 	}
 	if online == 0 {
 		check.Verdict = VerdictFail
 		check.Found += ": nothing can be detected or executed"
-		check.help(hinted("", append(resumes[:min(len(resumes), 3)], do(action.StartWorker))...))
+		check.Help(hinted("", append(resumes[:min(len(resumes), 3)], do(action.StartWorker))...))
 	}
 	return check
 }
@@ -334,6 +331,6 @@ func checkClocks(workers []contract.WorkerDetail) Check {
 		return Check{Name: "clocks", Verdict: VerdictOK, Found: "no worker's clock is off by more than " + explain.Span(maxSkew)}
 	}
 	check := Check{Name: "clocks", Verdict: VerdictWarn, Found: "these are off: " + strings.Join(skewed, ", ")}
-	check.help(hinted("synchronise the clocks (NTP): decisions are safe, but times from these workers mislead"))
+	check.Help(hinted("synchronise the clocks (NTP): decisions are safe, but times from these workers mislead"))
 	return check
 }

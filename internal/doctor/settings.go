@@ -33,7 +33,7 @@ func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 					Name: "settings", Verdict: VerdictWarn,
 					Found: fmt.Sprintf("control planes %s and %s differ in %s", plane.Identity, other.Identity, strings.Join(differing, "; ")),
 				}
-				check.help(hinted("start all control planes with the same --config: the last start decided the thresholds (a process that has ended is listed "+
+				check.Help(hinted("start all control planes with the same --config: the last start decided the thresholds (a process that has ended is listed "+
 					"for a minute more)", do(action.ListAudit, "object", contract.FleetWorkflowID)))
 				return []Check{check}
 			}

@@ -41,7 +41,7 @@ func judgeStorage(err error) Check {
 		check.Found = "not tried: this client may not send signals"
 	default:
 		check.Verdict, check.Found = VerdictFail, "the server stores nothing: "+err.Error()
-		check.help(hinted("look at the disk of the server and its database (df -h, df -i), and at its log"))
+		check.Help(hinted("look at the disk of the server and its database (df -h, df -i), and at its log"))
 	}
 	return check
 }

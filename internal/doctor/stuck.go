@@ -36,7 +36,7 @@ func checkStuck(ctx context.Context, c *starter.Client) Check {
 	}
 	if len(ids) > 0 {
 		check.Verdict, check.Code, check.Found = VerdictFail, contract.CodeWorkflowStuck, "workflow "+strings.Join(ids, ", ")
-		check.help(hinted("", do(action.Explain, "thing", ids[0], "run", ids[0])))
+		check.Help(hinted("", do(action.Explain, "thing", ids[0], "run", ids[0])))
 	}
 	return check
 }

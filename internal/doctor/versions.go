@@ -28,7 +28,7 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling
 	plane.Found += ": " + strings.Join(running, ", ")
 	if versions > 1 {
 		plane.Verdict = VerdictWarn
-		plane.help(hinted("several versions run side by side, as during an upgrade (a process that has ended is listed for a minute more): a workflow may " +
+		plane.Help(hinted("several versions run side by side, as during an upgrade (a process that has ended is listed for a minute more): a workflow may " +
 			"need one of them; leave one version running"))
 	}
 	for _, poller := range queue.GetPollers() {

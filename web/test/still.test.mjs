@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { comments, quiet } from './quiet.mjs';
-import { missing, Stage } from './stage.mjs';
+import { missing, Stage, until } from './stage.mjs';
 
 const skip = missing();
 let stage;
@@ -16,6 +16,8 @@ after(() => stage?.down());
 test('an idle page requests nothing again, and stands still', { skip, timeout: 600_000 }, async () => {
   await stage.runDAG('idle');
   await stage.openRun('slow');
+  const over = async () => (await stage.get('/runs?running=true')).runs.every((run) => /slow|idle/.test(run.workflow_id));
+  await until('the other runs have ended', over);
   const idle = ['', 'job-types', 'job-types/compact', 'submit/compact', 'runs', 'runs?kind=dag&name=steps', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'runs/dag~steps~idle', 'runs/dag~steps~idle/items/go-ahead', 'workers', 'workers/node-a', 'locks', 'calendar', 'calendar?view=past', 'audit', 'audit?kind=operator', 'access', 'doctor'];
   const left = idle.values();
   const waiting = [];

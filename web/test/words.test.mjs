@@ -77,7 +77,7 @@ test('jobs of a lost page have the button beside their cause', options, async ()
   });
   const [cause] = await until('the cause', () => page.$$eval('.causes > li', (all) => all.length === 1 && all.map((li) => ({ text: li.innerText, buttons: [...li.querySelectorAll('.remedies > button')].map((b) => b.textContent) }))), soon);
   assert.deepEqual(cause.buttons, ['Run now']);
-  assert.match(cause.text, /find them/);
+  assert.match(cause.text, /Find them/);
   await page.browserContext().close();
 });
 

@@ -27,8 +27,12 @@ func (c *commands) retentionCheck(ctx *cli.Context, client *starter.Client) []do
 	return []doctor.Check{doctor.CheckRetention(ctx.Context, client, loaded.Retention.Runs.Std(), time.Now())}
 }
 
-// listFaults is the hint for a configuration with faults.
-const listFaults = "`roundsman validate` lists the faults"
+// faulty returns the check of a configuration with faults.
+func faulty(found string) []doctor.Check {
+	check := doctor.Check{Name: "cluster", Verdict: doctor.VerdictWarn, Found: found}
+	check.Help(explain.Remedy{Hint: "`roundsman validate` lists the faults"})
+	return []doctor.Check{check}
+}
 
 // clusterChecks contact the cluster of the configuration, if any, from this machine.
 func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
@@ -37,11 +41,11 @@ func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
 	}
 	options, err := c.LoadOptions()
 	if err != nil {
-		return []doctor.Check{doctor.Check{Name: "cluster", Verdict: doctor.VerdictWarn, Found: err.Error()}.With(explain.Remedy{Hint: listFaults})}
+		return faulty(err.Error())
 	}
 	loaded, err := c.WholeSettings(ctx)
 	if err != nil {
-		return []doctor.Check{doctor.Check{Name: "cluster", Verdict: doctor.VerdictWarn, Found: "the configuration has faults"}.With(explain.Remedy{Hint: listFaults})}
+		return faulty("the configuration has faults")
 	}
 	bounded, cancel := context.WithTimeout(ctx.Context, probeTimeout)
 	defer cancel()
@@ -57,9 +61,10 @@ func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
 				continue
 			}
 			known[probe.Name] = true
-			check := doctor.Check{Name: probe.Name, Verdict: doctor.VerdictOK, Found: probe.Found}.With(explain.Remedy{Hint: probe.Fix})
+			check := doctor.Check{Name: probe.Name, Verdict: doctor.VerdictOK, Found: probe.Found}
 			if probe.Fix != "" {
 				check.Verdict = doctor.VerdictWarn
+				check.Help(explain.Remedy{Hint: probe.Fix})
 			}
 			checks = append(checks, check)
 		}

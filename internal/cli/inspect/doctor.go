@@ -51,7 +51,8 @@ func (c *commands) examine(ctx *cli.Context) ([]doctor.Check, error) {
 	if gone, unreachable := errors.AsType[*starter.UnreachableError](err); unreachable {
 		remedy := explain.Remedy{Hint: "name a running one with --address host:port, or start one", Actions: []action.Action{action.New(action.StartDev, nil)}}
 		check := doctor.Check{Name: "server", Verdict: doctor.VerdictFail, Found: "no Temporal server answers at " + settings.Address + " (" + gone.Why() + ")"}
-		return []doctor.Check{check.With(remedy)}, nil
+		check.Help(remedy)
+		return []doctor.Check{check}, nil
 	}
 	if err != nil {
 		return nil, err

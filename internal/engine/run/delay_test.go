@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,6 @@ func TestAKnownWorkerThatIsAwayIsTheCause(t *testing.T) {
 		s.offer(Item{ID: 1, Want: Want{Node: "a"}})
 		wait := s.e.WaitOf(1, s.now)
 		assert.Equal(t, []any{code, "a"}, []any{wait.Code, wait.Object})
-		assert.Contains(t, wait.Detail, string(state))
+		assert.Contains(t, wait.Detail, strings.ToLower(string(state)))
 	}
 }

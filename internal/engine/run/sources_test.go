@@ -175,7 +175,7 @@ func placeRows() []row {
 		s.wait(time.Minute - time.Millisecond)
 		assert.Equal(s.t, "open", s.how(1))
 		s.wait(time.Millisecond)
-		assert.Regexp(s.t, `^failed NO_WORKER: worker a is (not registered|CORDONED|DRAINING|UNREACHABLE) \(waited 1 min\)$`, s.how(1))
+		assert.Regexp(s.t, `^failed NO_WORKER: worker a is (not registered|cordoned|draining|unreachable) \(waited 1 min\)$`, s.how(1))
 	}
 	minute := jobtype.Policy{ExecutionTimeout: seconds(60)}
 	b := online("b", 1)

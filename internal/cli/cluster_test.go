@@ -173,7 +173,7 @@ func operateWorkers(t *testing.T, h *harness) {
 	h.run("explain", "jobtype/quick").OK().Says("job type quick: ")
 	h.run("explain", "worker/nobody").Exits(ui.ExitFailed).Complains("worker/nobody does not exist")
 	h.run("workers", "cordon", "node-a", "--reason", "new disks").OK().Says("node-a is CORDONED")
-	h.run("explain", "node-a").OK().Says("WORKER_CORDONED(node-a) since", "by tester (cordoned: new disks)", "→ `roundsman resume node-a`")
+	h.run("explain", "node-a").OK().Says("WORKER_CORDONED(node-a) since", "it is cordoned, by tester: new disks", "→ `roundsman resume node-a`")
 	h.run("workers", "show", "node-a").OK().Says("CORDONED", "new disks", "tester")
 	h.run("workers", "uncordon", "node-a").OK().Says("node-a is ONLINE")
 	h.run("workers", "drain", "node-a").OK().Says("node-a is drained")

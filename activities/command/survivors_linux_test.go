@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,15 +68,17 @@ func newSite(t *testing.T, uid int) *site {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	self, err := os.Open("/proc/self/exe")
-	require.NoError(t, err)
-	defer func() { _ = self.Close() }()
-	binary, err := os.OpenFile(filepath.Join(dir, "worker"), os.O_CREATE|os.O_WRONLY, 0o755) //nolint:gosec // as above
-	require.NoError(t, err)
-	_, err = io.Copy(binary, self)
-	require.NoError(t, err)
-	require.NoError(t, binary.Close())
+	copyOfExecutable(t, fmt.Sprintf("/proc/%d/exe", os.Getpid()), filepath.Join(dir, "worker"))
 	return s
+}
+
+// copyOfExecutable leaves the copy to another process: a file that this one writes is "text file busy" while another test
+// starts a program.
+func copyOfExecutable(t *testing.T, from, to string) {
+	t.Helper()
+	output, err := exec.Command("cp", from, to).CombinedOutput() //nolint:gosec // the test's own paths
+	require.NoError(t, err, string(output))
+	require.NoError(t, os.Chmod(to, 0o755)) //nolint:gosec // everybody starts it
 }
 
 // worker starts a worker process that runs script.
@@ -310,10 +311,8 @@ func (s *site) rooted() string {
 	s.t.Helper()
 	setpriv, err := exec.LookPath("setpriv")
 	require.NoError(s.t, err)
-	program, err := os.ReadFile(setpriv)
-	require.NoError(s.t, err)
 	path := filepath.Join(s.dir, "become-root")
-	require.NoError(s.t, os.WriteFile(path, program, 0o755)) //nolint:gosec // everybody starts it
+	copyOfExecutable(s.t, setpriv, path)
 	require.NoError(s.t, os.Chmod(path, 0o755|os.ModeSetuid))
 	return path + " --reuid 0 --clear-groups " + s.lone(1000)
 }

@@ -96,7 +96,9 @@ func TestThirtyMegabytesOfDAGs(t *testing.T) {
 	t.Parallel()
 	const jobs = 170
 	p := newInProcess(t, 200, flood{})
-	spec := floodSpec("thirty", 0, 0, jobtype.Policy{MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 200, PerWorkerExecutionConcurrency: 200})
+	spec := floodSpec("thirty", 0, 0, jobtype.Policy{
+		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 200, PerWorkerExecutionConcurrency: 200, DetectionTimeout: jobtype.Duration(10 * time.Minute),
+	})
 	spec.Params = fmt.Appendf(nil, `{"n":%d,"bytes":190000,"noise":true,"dag":true}`, jobs)
 	result, run := p.group(spec)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)

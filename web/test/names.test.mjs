@@ -73,25 +73,7 @@ test('the hour that winter time repeats is named by its offset', () =>
     }
   }));
 
-// links are those in a tree: where they lead, and their tooltips.
-function links(tree) {
-  if (Array.isArray(tree)) return tree.flatMap(links);
-  if (!tree?.props) return [];
-  if (tree.type?.name === 'RunName') return [[tree.props.id, tree.props.item]];
-  return links(tree.props.children);
-}
 const scrub = 'group/scrub-2026-11-24T02:40:00Z';
-
-test('objects lead to their runs, also those of sub-DAGs', () =>
-  sources(async (load) => {
-    const { Named } = await load('/src/names.tsx');
-    for (const [object, run, item, task = false] of [
-      [scrub, scrub], [`${scrub}/job-00001`, scrub, 'job-00001'], [`${scrub}/job-00001/load`, `${scrub}/job-00001`, 'load'],
-      ['group/claims-adhoc-v1.', 'group/claims-adhoc-v1.'], ['group/claims-adhoc-v-/job-1', 'group/claims-adhoc-v-', 'job-1'],
-      ['dag/outer/nested', 'dag/outer/nested'], ['dag/outer/nested/one', 'dag/outer/nested/one'], ['dag/outer/nested/one/two', 'dag/outer/nested/one/two'],
-      ['dag/outer/nested', 'dag/outer/nested', undefined, true], ['dag/outer/nested/one', 'dag/outer/nested', 'one', true], ['dag/outer/nested/one/two', 'dag/outer/nested/one', 'two', true],
-    ]) assert.deepEqual(links(Named({ object, task })), [[run, item]], object);
-  }));
 
 test('runs in sentences are links where the API names them, and nowhere else', () =>
   sources(async (load) => {

@@ -79,7 +79,8 @@ func (r *record) weight() int {
 	return weight
 }
 
-// failure is one failed attempt. ID distinguishes attempts that failed in the same millisecond.
+// failure is one failed attempt. ID names the attempt: a group that ends may report it again with a later time, because
+// the server may refuse its last workflow task.
 type failure struct {
 	At int64  `json:"a"`
 	ID uint32 `json:"i"`
@@ -111,10 +112,11 @@ func (r *record) keep(until int64) { r.Keep = max(r.Keep, until) }
 
 // fail reports whether a failure broke the rule. Repeated, forgotten and held-back failures change nothing.
 func (r *record) fail(f failure, message string, rule rule, now time.Time) bool {
-	at, known := slices.BinarySearchFunc(r.Failures, f, failure.compare)
+	known := slices.ContainsFunc(r.Failures, func(one failure) bool { return one.ID == f.ID })
 	if known || f.At <= r.Cleared || r.off(now) != nil {
 		return false
 	}
+	at, _ := slices.BinarySearchFunc(r.Failures, f, failure.compare)
 	r.Failures = slices.Insert(r.Failures, at, f)
 	if over := len(r.Failures) - max(rule.Count, 1); over > 0 {
 		r.Failures = slices.Delete(r.Failures, 0, over)

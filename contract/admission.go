@@ -302,8 +302,8 @@ type WatchHoldersResult struct {
 
 // AskHoldersInput is the argument of [AskHoldersActivity].
 type AskHoldersInput struct {
-	// Previous is the run of admission before a reset. The result includes its last state, or that of the newest run if
-	// it is not in Known. A reset to a point before an earlier reset finds an older run than the newest in its history.
+	// Previous is the run of admission before a reset. The result has the last state of the newest run, or of Previous if
+	// Known lists the newest. After a reset to a point before an earlier reset, Previous is not the newest.
 	Previous string   `json:"previous,omitempty"`
 	Known    []string `json:"known,omitempty"`
 	// Limit to workflows started after this time that visibility shows late. The activity looks for minutes.

@@ -24,7 +24,7 @@ type busyServer struct {
 
 	mu   sync.Mutex
 	made map[string]*workflowservice.CreateScheduleRequest
-	// late counts the reads and writes of a Schedule that will not be answered, asked counts all.
+	// late is the number of calls that get no answer, asked the number of all calls.
 	late, asked map[string]int
 	// lost: an unanswered write has an effect.
 	lost bool

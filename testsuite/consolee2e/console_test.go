@@ -23,7 +23,8 @@ var longest = []string{"whole", "timeline", "why", "journeys", "live", "handover
 // waits are files that wait for most of their time. They run next to the others, each with a stage of its own.
 var waits = []string{"still"}
 
-// atOnce files run at once, and those that wait. Each has a control plane, a server, two workers and a browser: those that share them run one after another.
+// atOnce files run at once, besides waits. Each stage is a control plane, a server, two workers and a browser. The files
+// of the shared stage run one after another.
 const atOnce = 2
 
 // TestInBrowser runs web/test: every page by axe-core and under its policy in both
@@ -140,7 +141,7 @@ const (
 	shares = "Stage.shared()"
 )
 
-// files lists all files of tests without their suffix, except waits: those that share a stage, and the others, the longest first.
+// files lists the files of tests without their suffix and without waits: first the files with a shared stage, then the longest.
 func files(t *testing.T, web string) (sharing, alone []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(web, "test", "*"+suffix))

@@ -50,7 +50,7 @@ tasks:
 	}
 }
 
-// TestActionsOnAnEndingDAGAreRecorded: its last task has ended, and it returns what it holds.
+// TestActionsOnAnEndingDAGAreRecorded: the last task has ended, and the DAG returns its grants.
 func TestActionsOnAnEndingDAGAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := newDAGBench(t)

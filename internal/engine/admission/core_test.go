@@ -342,7 +342,7 @@ func TestRecoveryDoesNotWaitForEver(t *testing.T) {
 	assert.Equal(t, []string{"silent lost"}, told(decisions), "and who comes too late is told")
 }
 
-// TestHoldersAreListedAgain: until they can be listed nothing is granted, but for the limit.
+// TestHoldersAreListedAgain: admission grants nothing before the list of holders, or before the limit of the recovery.
 func TestHoldersAreListedAgain(t *testing.T) {
 	t.Parallel()
 	p := &play{d: New(epoch, Durable{}), now: epoch}

@@ -15,7 +15,7 @@ type Reason struct {
 	Of string `json:"of,omitempty"`
 	// Object is the subject of the code: a lane, a pool, a worker, a key.
 	Object string `json:"object,omitempty"`
-	// OfRun and ObjectRun are the runs or items that Of and Object name; absent for other things.
+	// OfRun and ObjectRun are the runs or items named by Of and Object; absent for other things.
 	OfRun     *Holder `json:"of_run,omitempty"`
 	ObjectRun *Holder `json:"object_run,omitempty"`
 	// Named means that a word of Detail begins with Object.

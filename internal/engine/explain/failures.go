@@ -14,7 +14,7 @@ import (
 type Failure struct {
 	// Message is the first job's, with KEY in place of its key.
 	Message string `json:"message"`
-	// Code is that of Message; empty for the error of a program.
+	// Code is the code at the start of Message; empty for the error of a program.
 	Code  contract.Code `json:"code,omitempty"`
 	Count int           `json:"count"`
 	// Example is the first such job.

@@ -22,7 +22,7 @@ type Need struct {
 	Name    string `json:"name"`
 	JobType string `json:"job_type,omitempty"`
 	DAG     string `json:"dag,omitempty"`
-	// Run is the run that Name is; absent for other things.
+	// Run is the run named by Name; absent for other things.
 	Run *Holder `json:"run,omitempty"`
 	Reason
 }

@@ -25,8 +25,8 @@ type ClosedRuns struct {
 	Most int32
 }
 
-// List returns the newest first, without those that continued as new. Visibility lags, so it looks again until Asking
-// is the only open run.
+// List returns the closed runs without continued ones, the newest first. Visibility lags: List looks again until Asking is
+// the only open run.
 func (r ClosedRuns) List(ctx context.Context) ([]string, error) {
 	for look := 1; ; look++ {
 		closed, current, err := r.look(ctx)

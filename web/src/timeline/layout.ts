@@ -54,8 +54,7 @@ export function zoomed(view: View, whole: View, factor: number, at: number): Vie
 
 export const panned = (view: View, whole: View, by: number): View => within({ from: view.from + by, to: view.to + by }, whole);
 
-// steady is now in steps that are shorter than a thousandth of a time: what follows the clock stands still until it would
-// move by a pixel.
+// steady is now in steps of at most a thousandth of a time. Marks of the clock then move by a pixel, and not each second.
 export function steady(now: number, length: number): number {
   const step = 2 ** Math.floor(Math.log2(Math.max(length / 1000, 1)));
   return Math.floor(now / step) * step;

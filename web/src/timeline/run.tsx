@@ -17,7 +17,7 @@ import { Timeline } from './timeline';
 // streamed is the most bars that the event stream follows: those of 10,000 jobs have 400 kB.
 const streamed = 2000;
 
-// heightOf is about what the times of a run will take, in pixels: tools and axis, then a row for each worker.
+// heightOf estimates the height of the times of a run in pixels: tools and axis, then a row for each worker.
 const heightOf = (run: Snapshot) => 70 + Math.min(Math.max((run.workers ?? []).length, 1) * 26, 312);
 
 export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchParams }) {

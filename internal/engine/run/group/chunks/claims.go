@@ -284,8 +284,8 @@ func (c *Claims) Stop(turn int) (out Result) {
 	return settled(out)
 }
 
-// Leave ends all chunks with the turn. It returns their numbers and that of the claim on the backlog. The next claim
-// is one of all open jobs.
+// Leave ends all chunks with the turn. It returns their numbers and the number of the claim on the backlog. The next
+// claim is one of all open jobs.
 func (c *Claims) Leave() (released []int, claim int) {
 	if c.Step == Owning {
 		c.End()

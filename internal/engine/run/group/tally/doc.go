@@ -1,3 +1,2 @@
-// Package tally counts the proposals and the jobs of a group, and has the reasons for those that others have or
-// that are disabled.
+// Package tally counts the proposals and the jobs of a group, with the reasons of held and disabled ones.
 package tally

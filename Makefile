@@ -205,8 +205,9 @@ bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST) $(FIRST:packages=module
 # detector, whose slowness would be measured instead of Roundsman. The packages they drive have their own tests
 # under it. `make lint` runs all of vet, so the tests do not repeat a part of it.
 E2E := $(MODULE)/testsuite/
-# These begin first, in this order: a package that takes minutes and begins last prolongs the step by its time.
-SLOWEST := consolee2e testsuite/e2e nodee2e gatewaye2e fleete2e weede2e internal/cli activities/command workers dag/spec
+# These begin first, in this order: a package that takes minutes and begins last prolongs the step by its time. nodee2e and fleete2e have
+# tests that only wait for minutes, so packages that compute follow them.
+SLOWEST := consolee2e nodee2e testsuite/e2e fleete2e gatewaye2e weede2e internal/cli activities/command workers dag/spec
 TESTRUN = $(MEMORY) RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
 
 # With the race detector a process sleeps for a second before it exits: races of goroutines that still run are found then. There are

@@ -64,7 +64,7 @@ func Within(t testing.TB, limit time.Duration) (context.Context, context.CancelF
 	ctx, cancel := context.WithCancelCause(t.Context())
 	patience := NewPatience(limit)
 	go func() {
-		tick := time.NewTicker(patienceTick)
+		tick := time.NewTicker(10 * patienceTick)
 		defer tick.Stop()
 		for {
 			select {

@@ -237,7 +237,7 @@ func WaitFor(t testing.TB, limit time.Duration, what string, done func() bool) {
 // pollAfter returns the pause before the next question of a wait. Fifty questions a second, each with its
 // queries and workflow tasks, took most of the CPU of the end-to-end tests.
 func pollAfter(waited time.Duration) time.Duration {
-	return min(max(waited/10, patienceTick), 250*time.Millisecond)
+	return min(max(waited/10, patienceTick), 500*time.Millisecond)
 }
 
 // On an idle machine an answer takes far less than promptAnswer. On a busy machine each of the steps to the end,

@@ -9,12 +9,13 @@ import (
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
-// auditMissed records runs that were terminated, because they could not.
+// auditMissed records runs that were terminated, because they could not. Several runs may find the same one, so the entry
+// has its id.
 func (r *groupRun) auditMissed(missed []contract.RunSummary) {
 	for _, run := range missed {
 		if by := run.Terminated; by != nil {
 			r.loop.Audit.Add(contract.AuditEntry{
-				Kind: contract.AuditOperator, At: run.EndedAt, From: by.By, Action: "run.terminate", Object: run.WorkflowID, Detail: by.Reason,
+				ID: "ended|" + run.RunID, Kind: contract.AuditOperator, At: run.EndedAt, From: by.By, Action: "run.terminate", Object: run.WorkflowID, Detail: by.Reason,
 			})
 		}
 	}

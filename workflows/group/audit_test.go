@@ -194,6 +194,11 @@ func TestGroupTellsOfTerminatedRuns(t *testing.T) {
 	require.Equal(t, []string{"run.terminate group/fake-1"}, b.audit.Lines())
 	assert.Equal(t, "temporal-cli: ann@host", b.audit.Entries()[0].From)
 	assert.Equal(t, "by mistake", b.audit.Entries()[0].Detail)
+
+	next := newBench(t)
+	next.missed = b.missed
+	next.run(jobtype.Policy{})
+	assert.Equal(t, b.audit.Entries()[0].ID, next.audit.Entries()[0].ID, "the first group was terminated, too: the log has the entry once")
 }
 
 // TestTrailTravels: collected entries survive a continue-as-new.

@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/runend"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
+)
+
+// refusals makes the server refuse the first last task of each group: a message comes before its completion.
+type refusals struct {
+	mu sync.Mutex
+	// send sends the message to a group; nil: nothing is refused.
+	send func(workflowID string)
+	seen map[string]bool
+	// ends receives the same calls, as the counter of ended runs.
+	ends grpc.UnaryClientInterceptor
+}
+
+func (r *refusals) intercept(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if task, ok := request.(*workflowservice.RespondWorkflowTaskCompletedRequest); ok {
+		if id := strings.TrimPrefix(task.GetResourceId(), "workflow:"); strings.HasPrefix(id, "group/") && endsRun(task) {
+			if send := r.first(id); send != nil {
+				send(id)
+			}
+		}
+	}
+	if r.ends != nil {
+		return r.ends(ctx, method, request, reply, cc, invoke, opts...)
+	}
+	return invoke(ctx, method, request, reply, cc, opts...)
+}
+
+func (r *refusals) first(id string) func(string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[id] {
+		return nil
+	}
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	r.seen[id] = true
+	return r.send
+}
+
+func (r *refusals) begin(send func(string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.send = send
+}
+
+func endsRun(task *workflowservice.RespondWorkflowTaskCompletedRequest) bool {
+	for _, command := range task.GetCommands() {
+		switch command.GetCommandType() {
+		case enums.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, enums.COMMAND_TYPE_FAIL_WORKFLOW_EXECUTION, enums.COMMAND_TYPE_CANCEL_WORKFLOW_EXECUTION:
+			return true
+		}
+	}
+	return false
+}
+
+// refusedTasks counts the tasks of a run that the server refused.
+func (p *inProcess) refusedTasks(run client.WorkflowRun) (refused int) {
+	p.t.Helper()
+	for events := p.client.Temporal().GetWorkflowHistory(p.t.Context(), run.GetID(), run.GetRunID(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		require.NoError(p.t, err)
+		if event.GetWorkflowTaskFailedEventAttributes().GetCause() == enums.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND {
+			refused++
+		}
+	}
+	return refused
+}
+
+// TestARefusedLastTaskCountsOnce: the server refuses the last task of each run, so all its reports are made twice. Each
+// counts once: failures, turns, entries of the audit log, ended runs.
+func TestARefusedLastTaskCountsOnce(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var log bytes.Buffer
+	ends := runend.New(starter.DataConverter(), slog.New(slog.NewTextHandler(locked{&mu, &log}, nil)))
+	r := refusals{ends: ends.Intercept}
+	p := newInProcessOn(t, replay.StartServer(t), 8, &brittle{site: newSite()}, r.intercept)
+	r.begin(func(id string) {
+		assert.NoError(t, p.client.Temporal().SignalWorkflow(t.Context(), id, "", contract.SignalSucceeded, contract.SucceededSignal{JobType: "another"}))
+	})
+	// Its last task reports the failure.
+	spec := siteSpec(t, "scrub", "default", at("bad/1"))
+	spec.RetryBudget, spec.Policy.RetryLimit = budget(2, 2), 0
+	plain := p.begin("scrub-1", spec)
+	assert.Equal(t, 1, p.end(plain).Counts.Failed)
+	assert.Equal(t, 1, p.refusedTasks(plain))
+	// Its last task comes after the entry of the audit log.
+	spec = siteSpec(t, "dump", "default", at("bad/1"))
+	spec.Policy.RetryLimit, spec.Policy.RetryBackoff = 1, jobtype.Duration(10*time.Millisecond)
+	retried := p.begin("dump-1", spec)
+	assert.Equal(t, 1, p.end(retried).Counts.Failed)
+	assert.Equal(t, 1, p.refusedTasks(retried))
+	assert.Equal(t, 1, audited(t, p.client, string(contract.CodeBackoff), "group/dump-1").Count)
+	entries, err := p.client.Audit().Read(t.Context(), contract.AuditFilter{Object: "group/dump-1"})
+	require.NoError(t, err)
+	assert.Len(t, entries.Entries, 1)
+
+	var turns contract.PastGrants
+	testsuite.WaitFor(t, time.Minute, "both turns have ended", func() bool {
+		turns, err = p.client.Admission().PastGrants(t.Context(), contract.PastGrantsFilter{Lane: "default"})
+		return err == nil && len(turns.Grants) >= 2
+	})
+	assert.Len(t, turns.Grants, 2)
+	assert.Zero(t, p.held(), "one failure of two") // The second run had its turn after all reports of the first.
+	mu.Lock()
+	defer mu.Unlock()
+	for _, id := range []string{"group/scrub-1", "group/dump-1"} {
+		assert.Equal(t, 1, strings.Count(log.String(), "run="+id+" "), id)
+	}
+}
+
+type locked struct {
+	mu *sync.Mutex
+	to *bytes.Buffer
+}
+
+func (l locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(p)
+}

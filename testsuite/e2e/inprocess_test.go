@@ -52,13 +52,6 @@ func newInProcessOn(t *testing.T, server *testsuite.Server, slots int, handler j
 	t.Helper()
 	p := &inProcess{t: t, server: server}
 	p.client = p.dialed(starter.Options{Identity: "control", Intercept: intercept})
-	stop := func(process interface{ Stop(context.Context) error }) {
-		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-			defer cancel()
-			require.NoError(t, process.Stop(ctx))
-		})
-	}
 	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: p.client, Logger: testsuite.Quiet()})
 	require.NoError(t, err)
 	p.stopControl = sync.OnceFunc(func() {
@@ -67,13 +60,23 @@ func newInProcessOn(t *testing.T, server *testsuite.Server, slots int, handler j
 		require.NoError(t, control.Stop(ctx))
 	})
 	t.Cleanup(p.stopControl)
-	node, err := app.StartNode(t.Context(), app.NodeOptions{
-		Client: p.dial("node-a"), ID: "node-a", DataDir: t.TempDir(), MaxDetect: 1, MaxExecute: slots,
+	p.node("node-a", slots, handler)
+	return p
+}
+
+// node starts a worker in the test's process, until the end of the test.
+func (p *inProcess) node(id string, slots int, handler jobtype.Handler) {
+	p.t.Helper()
+	node, err := app.StartNode(p.t.Context(), app.NodeOptions{
+		Client: p.dial(id), ID: id, DataDir: p.t.TempDir(), MaxDetect: 1, MaxExecute: slots,
 		Handlers: []jobtype.Handler{handler}, Shared: []string{"shared"}, Logger: testsuite.Quiet(),
 	})
-	require.NoError(t, err)
-	stop(node)
-	return p
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.t.Context()), time.Minute)
+		defer cancel()
+		require.NoError(p.t, node.Stop(ctx))
+	})
 }
 
 // of is the same for a subtest.

@@ -143,3 +143,65 @@ func (l locked) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	return l.to.Write(p)
 }
+
+// local detects an object with the name of the worker.
+type local struct{ *site }
+
+func (l local) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	return out.Emit(ctx, at(in.WorkerID))
+}
+
+// TestARunThatReleasedItsLaneHasEnded: a worker comes while the server takes the last task of a run for every worker. The
+// run has released its lane, so it does not begin again with that worker, next to the next holder.
+func TestARunThatReleasedItsLaneHasEnded(t *testing.T) {
+	t.Parallel()
+	var r refusals
+	s := local{newSite()}
+	p := newInProcessOn(t, replay.StartServer(t), 8, s, r.intercept)
+	spec := siteSpec(t, "each", "default")
+	spec.DetectOn = contract.DetectOnEvery
+	assert.Equal(t, contract.OutcomeCompleted, p.end(p.begin("each-0", spec)).Outcome) // It waited for a complete registry.
+	reached, came := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(came) })
+	defer goOn()
+	r.begin(func(string) {
+		close(reached)
+		<-came
+	})
+	each := p.begin("each-1", spec)
+	select {
+	case <-reached:
+	case <-time.After(time.Minute):
+		require.Fail(t, "the run does not end")
+	}
+	p.node("node-b", 8, s)
+	testsuite.WaitFor(t, time.Minute, "the run has a view with node-b", func() bool { return p.sawWorker("group/each-1", "node-b") })
+	goOn()
+	result := p.end(each)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+	assert.Equal(t, 1, p.refusedTasks(each))
+	assert.Equal(t, map[string]int{"node-a": 1}, s.crowds())
+}
+
+// sawWorker reports whether the registry has signaled a view with a worker to a workflow.
+func (p *inProcess) sawWorker(workflowID, worker string) bool {
+	sent := map[int64]bool{}
+	for events := p.client.Temporal().GetWorkflowHistory(p.t.Context(), contract.FleetWorkflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		if err != nil {
+			return false
+		}
+		call := event.GetSignalExternalWorkflowExecutionInitiatedEventAttributes()
+		if call.GetWorkflowExecution().GetWorkflowId() == workflowID && call.GetSignalName() == contract.SignalFleetChanged {
+			var view contract.FleetView
+			assert.NoError(p.t, starter.DataConverter().FromPayloads(call.GetInput(), &view))
+			for _, one := range view.Workers {
+				sent[event.GetEventId()] = sent[event.GetEventId()] || one.ID == worker && one.Fresh
+			}
+		}
+		if sent[event.GetExternalWorkflowExecutionSignaledEventAttributes().GetInitiatedEventId()] {
+			return true
+		}
+	}
+	return false
+}

@@ -273,6 +273,12 @@ func (l *Link) settle() error {
 	return nil
 }
 
+// Used reports whether the run has something to release.
+func (l *Link) Used() bool { return l.used }
+
+// ReleaseBySignal makes the last release a signal, which the server sends only after it has recorded the end.
+func (l *Link) ReleaseBySignal() { l.calls = false }
+
 // close waits for the delivery of the last endings, because an ended workflow cannot send.
 func (l *Link) close(last ...contract.AdmissionEndings) error {
 	if !l.used {

@@ -25,8 +25,8 @@ type Options struct {
 	Request contract.AdmissionRequest
 	// Results means that other items see the result of an item.
 	Results bool
-	// Calls means that the run calls admission within the workflow task. Only runs that never resume after the
-	// decision to end may: a task that fails after the call is repeated with later messages.
+	// Calls means that the run calls admission within the workflow task. A task that fails after the call is repeated with
+	// later messages, so a run that they may keep open calls [Link.ReleaseBySignal] before its end.
 	Calls bool
 }
 

@@ -22,6 +22,12 @@ func (g *course) endIfDone(now time.Time) {
 	g.do(End{Outcome: g.outcome, Reason: g.halt.Why.String()})
 }
 
+// Final reports whether no message of the same moment could have kept the group open: its only detection found nothing.
+// Otherwise a worker that comes may detect late, or take a job that was given up.
+func (g *course) Final() bool {
+	return g.cfg.detects() && !g.cfg.DetectEvery && g.begun && g.detect.Failed == "" && g.tally.Counts.Accepted == 0 && !g.halt.On()
+}
+
 // judge returns the outcome of the group, and the reason if the counts do not show it.
 func (g *course) judge() (Outcome, reason) {
 	c := g.tally.Counts

@@ -2,20 +2,13 @@ package starter
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	workerpb "go.temporal.io/api/worker/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // reportTimeout bounds the answer of a worker's process, which normally takes milliseconds.
@@ -89,97 +82,4 @@ func (w Workers) Resize(ctx context.Context, in contract.ResizeWorkerInput) (con
 		return after, fmt.Errorf("resize worker %s: %w", in.ID, err)
 	}
 	return after, nil
-}
-
-// WorkerLoad is the number of slots in use, from the last heartbeat of the worker's process.
-type WorkerLoad struct {
-	Executing int       `json:"executing"`
-	Detecting int       `json:"detecting"`
-	At        time.Time `json:"at"`
-}
-
-// describers bounds the heartbeats read at the same time.
-const describers = 8
-
-// Loads reads the last heartbeats of these workers, as far as the server still has them. It needs no control plane.
-func (w Workers) Loads(ctx context.Context, workers []contract.WorkerDetail) (map[string]WorkerLoad, error) {
-	listed, err := w.beating(ctx)
-	if err != nil {
-		return nil, err
-	}
-	owner := make(map[string]string, len(workers))
-	for _, worker := range workers {
-		r := worker.Registration
-		owner[fmt.Sprintf("%s@%s:%d", r.ID, r.Host, r.PID)] = r.ID
-	}
-	var (
-		group sync.WaitGroup
-		mu    sync.Mutex
-		loads = map[string]WorkerLoad{}
-		fault error
-	)
-	for describer := range describers {
-		group.Go(func() {
-			for i := describer; i < len(listed); i += describers {
-				id := owner[listed[i].GetWorkerIdentity()]
-				if id == "" || strings.HasSuffix(listed[i].GetTaskQueue(), contract.WorkerControlSuffix) {
-					continue
-				}
-				beat, err := w.heartbeat(ctx, listed[i].GetWorkerInstanceKey())
-				mu.Lock()
-				if err != nil {
-					fault = errors.Join(fault, err)
-				} else if beat != nil {
-					loads[id] = loads[id].add(beat)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	return loads, fault
-}
-
-func (l WorkerLoad) add(beat *workerpb.WorkerHeartbeat) WorkerLoad {
-	used := int(beat.GetActivityTaskSlotsInfo().GetCurrentUsedSlots())
-	if _, _, detect, ok := contract.WorkerOfQueue(beat.GetTaskQueue()); ok && detect {
-		l.Detecting += used
-	} else {
-		l.Executing += used
-	}
-	if at := beat.GetHeartbeatTime().AsTime(); at.After(l.At) {
-		l.At = at
-	}
-	return l
-}
-
-func (w Workers) beating(ctx context.Context) ([]*workerpb.WorkerListInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	var all []*workerpb.WorkerListInfo
-	request := &workflowservice.ListWorkersRequest{Namespace: w.client.namespace, PageSize: 1000, Query: "TaskQueue starts_with 'roundsman/'"}
-	for {
-		answer, err := w.client.temporal.WorkflowService().ListWorkers(ctx, request)
-		if err != nil {
-			return nil, fmt.Errorf("list the workers' heartbeats: %w", err)
-		}
-		all = append(all, rpc.WorkerEntries(answer)...)
-		request.NextPageToken = answer.GetNextPageToken()
-		if len(request.GetNextPageToken()) == 0 {
-			return all, nil
-		}
-	}
-}
-
-func (w Workers) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	answer, err := w.client.temporal.WorkflowService().DescribeWorker(ctx, &workflowservice.DescribeWorkerRequest{Namespace: w.client.namespace, WorkerInstanceKey: key})
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a worker's heartbeat: %w", err)
-	}
-	return answer.GetWorkerInfo().GetWorkerHeartbeat(), nil
 }

@@ -57,7 +57,7 @@ func Drained(ctx context.Context, client *starter.Client, id string, since time.
 }
 
 func drainedRemote(ctx context.Context, client *starter.Client, worker contract.WorkerDetail, since time.Time) (DrainState, error) {
-	loads, err := client.Workers().Loads(ctx, []contract.WorkerDetail{worker})
+	loads, err := Loads(ctx, client, []contract.WorkerDetail{worker})
 	load, known := loads[worker.Registration.ID]
 	switch running := load.Detecting + load.Executing; {
 	case err != nil:

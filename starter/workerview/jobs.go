@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// describers is the number of runs described at once.
+// describers is the number of runs, or of heartbeats, read at once.
 const describers = 8
 
 // maxSearched bounds the open runs searched for jobs of a worker that does not answer. It is the

@@ -83,7 +83,7 @@ func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, 
 		}
 		return nil
 	case shown.Registration.Remote && shown.Fresh:
-		loads, err := client.Workers().Loads(ctx, []contract.WorkerDetail{shown.WorkerDetail})
+		loads, err := Loads(ctx, client, []contract.WorkerDetail{shown.WorkerDetail})
 		if err != nil {
 			return err
 		}

@@ -30,11 +30,11 @@ func Online(workers []contract.WorkerDetail) (n int) {
 type ListedWorker struct {
 	contract.WorkerDetail
 	Caps contract.WorkerCaps `json:"caps"`
-	Load *starter.WorkerLoad `json:"load,omitempty"`
+	Load *WorkerLoad         `json:"load,omitempty"`
 }
 
-// ListedWorkers adds caps and loads from [starter.Workers.Loads] to workers.
-func ListedWorkers(workers []contract.WorkerDetail, loads map[string]starter.WorkerLoad) []ListedWorker {
+// ListedWorkers adds caps and loads from [Loads] to workers.
+func ListedWorkers(workers []contract.WorkerDetail, loads map[string]WorkerLoad) []ListedWorker {
 	listed := make([]ListedWorker, len(workers))
 	for i, worker := range workers {
 		listed[i] = ListedWorker{WorkerDetail: worker, Caps: worker.Registration.Caps()}

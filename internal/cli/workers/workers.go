@@ -64,7 +64,7 @@ worker said with its last heartbeat.`,
 			registry.Workers = slices.DeleteFunc(registry.Workers, func(w contract.WorkerDetail) bool {
 				return len(only) > 0 && !slices.Contains(only, string(w.State)) || !labels.has(w.Registration.Labels)
 			})
-			loads, err := client.Workers().Loads(ctx.Context, registry.Workers)
+			loads, err := workerview.Loads(ctx.Context, client, registry.Workers)
 			if err != nil {
 				c.Complain("%s: slots in use are not known: %v", c.Env.Own.Name(), err)
 			}
@@ -93,9 +93,9 @@ func idOf(worker workerview.ListedWorker) string { return worker.Registration.ID
 
 func workerSorting() ui.Sorting[workerview.ListedWorker] {
 	type worker = workerview.ListedWorker
-	load := func(w worker) starter.WorkerLoad {
+	load := func(w worker) workerview.WorkerLoad {
 		if w.Load == nil {
-			return starter.WorkerLoad{}
+			return workerview.WorkerLoad{}
 		}
 		return *w.Load
 	}

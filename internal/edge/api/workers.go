@@ -139,9 +139,9 @@ func (a *API) listWorkers(ctx context.Context, call *Call, in *workersInput) (wo
 	if err != nil {
 		return workerList{}, err
 	}
-	loads := map[string]starter.WorkerLoad{}
+	loads := map[string]workerview.WorkerLoad{}
 	if in.Loads {
-		if loads, err = call.Client.Workers().Loads(ctx, kept); err != nil {
+		if loads, err = workerview.Loads(ctx, call.Client, kept); err != nil {
 			call.Logf("slots in use are not known: %v", err)
 		}
 	}

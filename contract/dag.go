@@ -257,8 +257,12 @@ type TaskView struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// PhaseHeld is the phase of a DAG run that is kept open after a failure.
-const PhaseHeld = "held"
+const (
+	// PhaseHeld is the phase of a DAG run that is kept open after a failure.
+	PhaseHeld = "held"
+	// PhaseEnded is the phase of a run of either kind that has its outcome. It delivers its last messages.
+	PhaseEnded = "ended"
+)
 
 // DAGStatus is the result of QueryStatus of a DAG run.
 type DAGStatus struct {

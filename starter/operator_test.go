@@ -36,7 +36,7 @@ func (*recordingClient) DescribeWorkflowExecution(_ context.Context, id, _ strin
 }
 
 func (*recordingClient) QueryWorkflowWithOptions(context.Context, *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
-	return nil, serviceerror.NewDeadlineExceeded("no poller")
+	return nil, serviceerror.NewQueryFailed("it has no handler")
 }
 
 func (r *recordingClient) SignalWorkflow(_ context.Context, _, _, _ string, argument any) error {

@@ -7,6 +7,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -16,9 +17,9 @@ const (
 	reactionLook    = 100 * time.Millisecond
 )
 
-// reacted returns nil as soon as the run continues, and also without a result in time: a later control plane reads
-// the request. If the run's workflow tasks fail, or it is paused in Temporal, the error names the remedy.
-func (r Runs) reacted(ctx context.Context, ref RunRef) error {
+// reacted returns true as soon as the run has read a request, and false without a result in time: a later control plane
+// reads the request. If the run's workflow tasks fail, or it is paused in Temporal, the error names the remedy.
+func (r Runs) reacted(ctx context.Context, ref RunRef) (read bool, err error) {
 	present, done := r.client.patient(ctx, ref) // It ends early without a control plane.
 	defer done()
 	limited, cancel := context.WithTimeout(present, reactionTimeout)
@@ -28,28 +29,43 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) error {
 	for ended := -1; ended < 2; {
 		described, err := r.client.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, "")
 		if err != nil {
-			return nil // The request was accepted; its effect is unknown.
+			return false, nil // The request was accepted; its effect is unknown.
 		}
 		status := described.GetWorkflowExecutionInfo().GetStatus()
 		task := described.GetPendingWorkflowTask()
 		switch {
 		case status == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, task.GetAttempt() > 1:
 			if silent := r.client.pausedOrStuck(ctx, RunRef{WorkflowID: ref.WorkflowID}); silent != nil {
-				return fmt.Errorf("the request was sent, but the run does not react: %w", silent)
+				return false, fmt.Errorf("the request was sent, but the run does not react: %w", silent)
 			}
 		case status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, task == nil:
 			if unread := unreadOf(described); unread != nil {
-				return fmt.Errorf("the request was sent, but the run does not read it yet: %w", unread)
+				return false, fmt.Errorf("the request was sent, but the run does not read it yet: %w", unread)
 			}
-			return nil
+			return true, nil
 		}
 		if at := rpc.Time(task.GetOriginalScheduledTime()); !at.Equal(scheduled) {
 			scheduled = at
 			ended++
 		}
 		if rpc.Wait(limited, reactionLook) != nil {
-			return nil
+			return false, nil
 		}
 	}
-	return nil
+	return true, nil
+}
+
+// missed returns [ErrAlreadyEnded] if the run had its outcome before it read a request. A canceled run satisfies the
+// cancels of all senders. A run that sends its last messages closes within milliseconds, and has a result only then.
+func (r Runs) missed(ctx context.Context, ref RunRef, advice string, cancel bool) error {
+	limited, done := context.WithTimeout(ctx, reactionTimeout)
+	defer done()
+	shown, err := r.Show(limited, ref)
+	for err == nil && shown.Phase == contract.PhaseEnded && rpc.Wait(limited, reactionLook) == nil {
+		shown, err = r.Show(limited, ref)
+	}
+	if err != nil || shown.Open() || cancel && shown.EndedAs() == string(contract.OutcomeCanceled) {
+		return nil // Without an answer the effect is unknown.
+	}
+	return shown.alreadyEnded(advice)
 }

@@ -283,14 +283,14 @@ func ResumesOf(info *workflowpb.WorkflowExecutionInfo) (resumes string) {
 }
 
 // Cancel sends the run the request to end. In a DAG, tasks with the rule always still run; a second request cancels
-// them too. Cancel returns when the run has read the request. A run that does not react gives a [*StuckWorkflowError]
-// or [*PausedWorkflowError].
+// them too. Cancel returns when the run has read the request. A run that ends otherwise gives [ErrAlreadyEnded]. A run
+// that does not react gives a [*StuckWorkflowError] or [*PausedWorkflowError].
 func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
 	return r.signal(ctx, ref, ": there is nothing to cancel", contract.SignalCancelRun, contract.CancelRunInput{Reason: reason, By: r.client.operator.actor})
 }
 
 // Pause stops an open run from starting items until Resume. Paused time does not count toward a group's max_runtime,
-// but toward a DAG's deadline.
+// but toward a DAG's deadline. A run that ends all the same gives [ErrAlreadyEnded].
 func (r Runs) Pause(ctx context.Context, ref RunRef, note string) error {
 	return r.signal(ctx, ref, "", contract.SignalPause, contract.PauseInput{Note: note, By: r.client.operator.actor})
 }
@@ -303,24 +303,30 @@ func (r Runs) Resume(ctx context.Context, ref RunRef) error {
 func (r Runs) opened(ctx context.Context, ref RunRef, advice string) (Snapshot, error) {
 	described, err := r.Describe(ctx, ref)
 	if err == nil && !described.Open() {
-		err = fmt.Errorf("run %s has %w (%s)%s", ref.WorkflowID, ErrAlreadyEnded, described.EndedAs(), advice)
+		err = described.alreadyEnded(advice)
 	}
 	return described, err
 }
 
 func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argument any) error {
-	if _, err := r.opened(ctx, ref, advice); err != nil {
+	before, err := r.opened(ctx, ref, advice)
+	if err != nil {
 		return err
 	}
 	// Without the run id, so that the message follows a continue-as-new.
-	return r.sent(ctx, ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
-}
-
-func (r Runs) sent(ctx context.Context, ref RunRef, err error) error {
+	err = r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument)
 	if err := runEndedMeanwhile(ref, err); err != nil {
 		return err
 	}
-	return r.reacted(ctx, ref)
+	read, err := r.reacted(ctx, ref)
+	if err != nil || !read || name == contract.SignalResume { // A resumed run may end at once.
+		return err
+	}
+	return r.missed(ctx, before.RunRef, advice, name == contract.SignalCancelRun)
+}
+
+func (r Run) alreadyEnded(advice string) error {
+	return fmt.Errorf("run %s has %w (%s)%s", r.WorkflowID, ErrAlreadyEnded, r.EndedAs(), advice)
 }
 
 func runEndedMeanwhile(ref RunRef, err error) error {

@@ -68,5 +68,5 @@ func (c Client) begun(ctx context.Context, spec contract.JobTypeSpec, ref starte
 
 // Before begins is true, and at the end, the state of a group is about to change.
 func begins(group *contract.GroupStatus) bool {
-	return group != nil && group.Phase != "preparing" && group.Phase != "ended" && (group.Phase != "waiting" || group.Wait != nil)
+	return group != nil && group.Phase != "preparing" && group.Phase != contract.PhaseEnded && (group.Phase != "waiting" || group.Wait != nil)
 }

@@ -44,7 +44,7 @@ func (r *dagRun) Phase() string {
 	run := r.core.Run()
 	switch {
 	case run.Finished():
-		return "ended"
+		return contract.PhaseEnded
 	case run.Held():
 		return contract.PhaseHeld
 	case run.Ending():

@@ -187,7 +187,8 @@ func (c *commands) cancel() *cli.Command {
 	return &cli.Command{
 		Name: "cancel", ArgsUsage: "REF...", Usage: "stop runs, jobs or tasks",
 		Description: `Running jobs are stopped, the others never start. In a DAG, tasks with trigger_rule always still run; a second cancel
-stops them, too. --force gives a job up at once, without its handler; its program may still run.
+stops them, too. The command fails if the run already has its outcome. --force gives a job up at once, without its
+handler; its program may still run.
 
 Examples:
   roundsman cancel scrub -r "disk is being replaced" -w

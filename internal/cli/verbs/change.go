@@ -33,7 +33,8 @@ func holdable() accepts {
 func (c *commands) pause() *cli.Command {
 	return &cli.Command{
 		Name: "pause", ArgsUsage: "REF...", Usage: "start nothing new: job type, run or worker",
-		Description: `Running jobs continue. A name is the job type or the worker; NAME@ is the open run of a job type.
+		Description: `Running jobs continue. A name is the job type or the worker; NAME@ is the open run of a job type. The command
+fails if the run already has its outcome.
 
 Examples:
   roundsman pause scrub -r "disk swap"

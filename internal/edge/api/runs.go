@@ -111,10 +111,12 @@ func (a *API) runs() {
 	a.runActions(tag, one)
 }
 
+const lateNote = "A run that already has its outcome returns ALREADY_ENDED."
+
 func (a *API) runActions(tag, one string) {
 	Add(a, Operation{
 		ID: "cancel-run", Method: http.MethodPost, Path: one + "/cancel", Tag: tag, Summary: "Cancel a run: running items are stopped, the rest never starts",
-		Description: "Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel stops those too.",
+		Description: "Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel stops those too. " + lateNote,
 		May:         operateRuns, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
@@ -125,7 +127,8 @@ func (a *API) runActions(tag, one string) {
 	})
 	Add(a, Operation{
 		ID: "pause-run", Method: http.MethodPost, Path: one + "/pause", Tag: tag, Summary: "Keep a run from starting more items; running items continue",
-		May: operateRuns, Reach: Named, Status: http.StatusAccepted,
+		Description: lateNote,
+		May:         operateRuns, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
 		Body noteBody

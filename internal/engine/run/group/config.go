@@ -43,7 +43,7 @@ const (
 	PhaseDetecting Phase = "detecting"
 	PhaseClaiming  Phase = "claiming"
 	PhaseRunning   Phase = "dispatching"
-	PhaseEnded     Phase = "ended"
+	PhaseEnded     Phase = contract.PhaseEnded
 )
 
 // Config has the constants of a group, and its policy.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -194,7 +193,7 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 		for _, wait := range list {
 			waits[contract.Code(wait.Code)] = true
 			if contract.Code(wait.Code) == contract.CodeUnreachable {
-				doubted = append(doubted, strings.Split(wait.Object, ", ")...)
+				doubted = append(doubted, explain.NamesIn(wait.Object)...)
 			}
 		}
 	}

@@ -95,13 +95,13 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
     <>
       {reason.of && (
         <>
-          <ObjectLink code="" object={reason.of} run={reason.of_run} />
+          <Names text={reason.of} of={reason.of_run && [reason.of_run]} />
           {': '}
         </>
       )}
       {reason.object && isShown(reason, thing) && (
         <>
-          <ObjectLink code={reason.code} object={reason.object} run={reason.object_run} />
+          <Names text={reason.object} of={reason.targets} />
           {': '}
         </>
       )}
@@ -123,15 +123,9 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
 
 // isShown reports whether the object of a reason stands before its detail: it has a link, or neither the page nor the
 // detail names it.
-function isShown({ code, object, object_run, named }: Reason, thing: Pick<Explanation, 'name'>): boolean {
+function isShown({ object, targets, named }: Reason, thing: Pick<Explanation, 'name'>): boolean {
   if (!object || object === thing.name) return false;
-  return object_run !== undefined || linkOf(code, object) !== undefined || !(named || thing.name.endsWith(`/${object}`));
-}
-
-function linkOf(code: string, object: string): string | undefined {
-  if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT' || code === 'LOSES_WORKERS') return href('workers', object);
-  if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD') return href('locks');
-  return undefined;
+  return targets !== undefined || !(named || thing.name.endsWith(`/${object}`));
 }
 
 // linkOfThing returns the page of an explained thing that is no run.
@@ -141,9 +135,5 @@ export function linkOfThing(kind: string, name: string): string | undefined {
   return undefined;
 }
 
-// ObjectLink links the object of a code, or the run that it is.
-function ObjectLink({ code, object, run }: { code: string; object: string; run: Mention | undefined }) {
-  if (run) return <RunName id={run.run} item={run.item} />;
-  const link = linkOf(code, object);
-  return link ? <a href={link}>{object}</a> : <span>{object}</span>;
-}
+// Names links the things that the API names in a text. Without one the text may be a key, and stays as it is.
+const Names = ({ text, of }: { text: string; of: Mention[] | undefined }) => (of ? <Said text={text} runs={of} /> : <span>{text}</span>);

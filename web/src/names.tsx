@@ -2,7 +2,7 @@
 // copy button of the page.
 import { Fragment } from 'preact';
 import { clock } from './clock';
-import { runHref } from './route';
+import { href, runHref } from './route';
 import { itemHref } from './runs';
 import { Middle } from './table/text';
 import { localized, partsOf, useZone, zoneOf } from './time';
@@ -67,17 +67,15 @@ export const Broken = ({ name }: { name: string }) => (
   </>
 );
 
-export interface Mention {
-  run: string;
-  item?: string | undefined;
-}
+// Mention is a thing with a page that the API names in a text.
+export type Mention = { [K in 'run' | 'item' | 'worker' | 'lane' | 'pool' | 'object']?: string | undefined };
 
-// withRuns cuts a text at the runs that the API names in it.
-export function withRuns(text: string, runs: Mention[] | undefined): (string | Mention)[] {
+// withNames cuts a text at the things that the API names in it.
+export function withNames(text: string, named: Mention[] | undefined): (string | Mention)[] {
   const parts: (string | Mention)[] = [];
   let at = 0;
-  for (const one of runs ?? []) {
-    const path = one.item ? `${one.run}/${one.item}` : one.run;
+  for (const one of named ?? []) {
+    const path = one.item ? `${one.run}/${one.item}` : (one.run ?? one.worker ?? granted(one));
     const found = text.indexOf(path, at);
     if (found < 0) continue;
     parts.push(text.slice(at, found), one);
@@ -86,14 +84,21 @@ export function withRuns(text: string, runs: Mention[] | undefined): (string | M
   return [...parts, text.slice(at)];
 }
 
+const granted = ({ lane, pool, object }: Mention) => lane ?? pool ?? object ?? '';
+
+function Named({ of }: { of: Mention }) {
+  if (of.run) return <RunName id={of.run} item={of.item} />;
+  return of.worker ? <a href={href('workers', of.worker)}>{of.worker}</a> : <a href={href('locks')}>{granted(of)}</a>;
+}
+
 // Said is a sentence of the API: its runs are links, its instants are in the chosen zone. The output of a program is shown
 // unchanged, without Said.
 export function Said({ text, runs }: { text: string; runs?: Mention[] | undefined }) {
   useZone();
   return (
     <>
-      {withRuns(text, runs).map((part, i) => (
-        <Fragment key={i}>{typeof part === 'string' ? localized(part) : <RunName id={part.run} item={part.item} />}</Fragment>
+      {withNames(text, runs).map((part, i) => (
+        <Fragment key={i}>{typeof part === 'string' ? localized(part) : <Named of={part} />}</Fragment>
       ))}
     </>
   );

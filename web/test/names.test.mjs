@@ -77,10 +77,10 @@ const scrub = 'group/scrub-2026-11-24T02:40:00Z';
 
 test('runs in sentences are links where the API names them, and nowhere else', () =>
   sources(async (load) => {
-    const { withRuns } = await load('/src/names.tsx');
+    const { withNames } = await load('/src/names.tsx');
     const text = `it waits for ${scrub}/job-00001, dag/release/v1. and ${scrub}`;
     const job = { run: scrub, item: 'job-00001' };
-    assert.deepEqual(withRuns(text, undefined), [text]);
-    assert.deepEqual(withRuns(text, [job, { run: 'dag/release/v1.' }, { run: scrub }]), ['it waits for ', job, ', ', { run: 'dag/release/v1.' }, ' and ', { run: scrub }, '']);
-    assert.deepEqual(withRuns(text, [{ run: 'group/other-1' }, job]), ['it waits for ', job, ', dag/release/v1. and ' + scrub]);
+    assert.deepEqual(withNames(text, undefined), [text]);
+    assert.deepEqual(withNames(text, [job, { run: 'dag/release/v1.' }, { run: scrub }]), ['it waits for ', job, ', ', { run: 'dag/release/v1.' }, ' and ', { run: scrub }, '']);
+    assert.deepEqual(withNames(text, [{ run: 'group/other-1' }, job]), ['it waits for ', job, ', dag/release/v1. and ' + scrub]);
   }));

@@ -42,6 +42,15 @@ test('a sentence has links to the runs that the API names in it', options, async
   await page.browserContext().close();
 });
 
+test('a reason that names several workers has a link to each', options, async () => {
+  const slow = key(await stage.openRun('slow'));
+  const reason = { code: 'PER_WORKER_LIMIT', object: 'node-a, node-b, …', targets: [{ worker: 'node-a' }, { worker: 'node-b' }], detail: 'its limit is reached', remedy: '', actions: [], actor: 'nobody' };
+  const page = await answered(`runs/${slow}`, (path) => path.startsWith('/explain') && { kind: 'run', name: 'x', state: 'waiting', reasons: [reason, { ...reason, code: 'LANE_BUSY', object: 'tape', targets: [{ lane: 'tape' }] }] });
+  const found = await until('both reasons', () => page.$$eval('.reasons > li', (all) => all.length === 2 && all.map((li) => [li.innerText.split(':')[0], ...[...li.querySelectorAll('a')].map((a) => a.hash)])), soon);
+  assert.deepEqual(found, [['node-a, node-b, …', '#/workers/node-a', '#/workers/node-b'], ['tape', '#/locks']]);
+  await page.browserContext().close();
+});
+
 test('a note without an author and an error of a program keep their letters', options, async () => {
   const note = 'eBPF probes are loaded';
   const page = await answered('', (path, body) => {

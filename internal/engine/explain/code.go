@@ -15,9 +15,10 @@ type Reason struct {
 	Of string `json:"of,omitempty"`
 	// Object is the subject of the code: a lane, a pool, a worker, a key.
 	Object string `json:"object,omitempty"`
-	// OfRun and ObjectRun are the runs or items named by Of and Object; absent for other things.
-	OfRun     *Holder `json:"of_run,omitempty"`
-	ObjectRun *Holder `json:"object_run,omitempty"`
+	// OfRun is the run or item named by Of; absent for other things.
+	OfRun *Holder `json:"of_run,omitempty"`
+	// Targets are the things named by Object that have a page, in its order.
+	Targets []Target `json:"targets,omitempty"`
 	// Named means that a word of Detail begins with Object.
 	Named bool `json:"named,omitempty"`
 	// Runs are the runs and items that Detail names, in its order.

@@ -238,7 +238,7 @@ func TestSharedClaimsWaitToo(t *testing.T) {
 			Admission: &contract.AdmissionView{Objects: []contract.AdmissionThing{object}},
 		})
 		require.Len(t, reasons, 1)
-		assert.Equal(t, Reason{Code: contract.CodeClaimHeld, Object: "volume/1", Since: since, Detail: want, Holder: firstOf(object.Holders), Remedy: reasons[0].Remedy, Actions: reasons[0].Actions, Actor: reasons[0].Actor}, reasons[0])
+		assert.Equal(t, Reason{Code: contract.CodeClaimHeld, Object: "volume/1", Targets: []Target{{Object: "volume/1"}}, Since: since, Detail: want, Holder: firstOf(object.Holders), Remedy: reasons[0].Remedy, Actions: reasons[0].Actions, Actor: reasons[0].Actor}, reasons[0])
 	}
 }
 

@@ -127,12 +127,20 @@ func Labels(labels map[string]string) string {
 // MaxNamed bounds the workers named in a text.
 const MaxNamed = 10
 
+// unnamed marks the rest of the ids.
+const unnamed = "…"
+
 // NameSome joins the first ids, with a mark for the rest.
 func NameSome(ids []string) string {
 	if len(ids) > MaxNamed {
-		ids = append(ids[:MaxNamed:MaxNamed], "…")
+		ids = append(ids[:MaxNamed:MaxNamed], unnamed)
 	}
 	return strings.Join(ids, ", ")
+}
+
+// NamesIn returns the ids that [NameSome] joined.
+func NamesIn(joined string) []string {
+	return slices.DeleteFunc(strings.Split(joined, ", "), func(id string) bool { return id == unnamed })
 }
 
 // TextWarnings is the warning of an item whose tasks had n warnings; empty for 0.

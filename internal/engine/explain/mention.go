@@ -31,12 +31,46 @@ func RunOf(object string) *Holder {
 	return &named
 }
 
-// Target is the thing that an object names: a worker, a job type, or a run or one of its items.
+// Target is a thing with a page: a worker, a job type, a run or one of its items, or a lane, pool or object of admission.
 type Target struct {
 	Worker  string `json:"worker,omitempty"`
 	JobType string `json:"job_type,omitempty"`
 	Run     string `json:"run,omitempty"`
 	Item    string `json:"item,omitempty"`
+	Lane    string `json:"lane,omitempty"`
+	Pool    string `json:"pool,omitempty"`
+	Object  string `json:"object,omitempty"`
+}
+
+// targetsOf lists the things named by the object of a code.
+func targetsOf(code contract.Code, object string) []Target {
+	if object == "" {
+		return nil
+	}
+	var list []Target
+	runs := []string{object}
+	switch code { //nolint:exhaustive // the objects of the others are a run, or have no page
+	case contract.CodeLaneBusy:
+		return []Target{{Lane: object}}
+	case contract.CodePoolFull:
+		return []Target{{Pool: object}}
+	case contract.CodeClaimHeld:
+		return []Target{{Object: object}}
+	case contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
+		contract.CodeWorkerLimit, contract.CodeLosesWorkers, contract.CodeSlots:
+		for _, id := range NamesIn(object) {
+			list = append(list, Target{Worker: id})
+		}
+		return list
+	case contract.CodeRecovering:
+		runs = NamesIn(object)
+	}
+	for _, name := range runs {
+		if run := RunOf(name); run != nil {
+			list = append(list, Target{Run: run.Run, Item: run.Item})
+		}
+	}
+	return list
 }
 
 // TargetOf returns the target of an entry of the audit log; nil for a pool or a key.
@@ -74,7 +108,7 @@ func runIn(path string) (Holder, bool) {
 
 // withMentions sets the fields for the links and the letters of Detail.
 func (r Reason) withMentions() Reason {
-	r.OfRun, r.ObjectRun = RunOf(r.Of), RunOf(r.Object)
+	r.OfRun, r.Targets = RunOf(r.Of), targetsOf(r.Code, r.Object)
 	r.Named = r.Object != "" && strings.Contains(" "+r.Detail, " "+r.Object)
 	if r.Quoted = r.Code == contract.CodeApproval && r.Detail != TextPerson; r.Quoted {
 		return r

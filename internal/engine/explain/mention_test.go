@@ -2,6 +2,7 @@ package explain
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestALostPageIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestObjectsHaveTheirRun(t *testing.T) {
+func TestObjectsHaveTheirPages(t *testing.T) {
 	t.Parallel()
 	for object, want := range map[string]*Holder{
 		scrubRun:                {Run: scrubRun},
@@ -117,6 +118,20 @@ func TestObjectsHaveTheirRun(t *testing.T) {
 	} {
 		assert.Equal(t, want, TargetOf(contract.AuditEntry{Object: object, JobType: "scrub"}), object)
 	}
-	reason := Reason{Of: "dag/release/v1", Object: scrubRun, Detail: "it waits"}.withMentions()
-	assert.Equal(t, []string{"dag/release/v1", scrubRun}, []string{reason.OfRun.Run, reason.ObjectRun.Run})
+	for code, want := range map[contract.Code]map[string][]Target{
+		contract.CodePaused:      {scrubRun: {{Run: scrubRun}}, "scrub": nil, "": nil},
+		contract.CodeRecovering:  {scrubRun + ", dag/release/v1": {{Run: scrubRun}, {Run: "dag/release/v1"}}},
+		contract.CodeLaneBusy:    {"tape": {{Lane: "tape"}}},
+		contract.CodePoolFull:    {"db": {{Pool: "db"}}},
+		contract.CodeClaimHeld:   {"dag/release/v1": {{Object: "dag/release/v1"}}},
+		contract.CodeUnreachable: {"node-a": {{Worker: "node-a"}}, "": nil},
+		contract.CodeWorkerLimit: {"node-a, node-b": {{Worker: "node-a"}, {Worker: "node-b"}}},
+		contract.CodeSlots:       {NameSome(slices.Repeat([]string{"node-a"}, MaxNamed+1)): slices.Repeat([]Target{{Worker: "node-a"}}, MaxNamed)},
+		contract.CodeApproval:    {"go-ahead": nil},
+	} {
+		for object, targets := range want {
+			assert.Equal(t, targets, Reason{Code: code, Object: object}.withMentions().Targets, "%s(%s)", code, object)
+		}
+	}
+	assert.Equal(t, "dag/release/v1", Reason{Of: "dag/release/v1", Detail: "it waits"}.withMentions().OfRun.Run)
 }

@@ -70,7 +70,7 @@ func (f Facts) untaken() Reason {
 // that: a run may have an old view of the work of other runs.
 func (f Facts) doubted(wait contract.WaitReason, plain Reason) []Reason {
 	var full, away []Reason
-	for id := range strings.SplitSeq(wait.Object, ", ") {
+	for _, id := range NamesIn(wait.Object) {
 		asked := f.Asked[id]
 		if r := asked.Report; r != nil && r.Executing > 0 && r.Executing >= r.Caps.MaxExecute {
 			jobs := executing(r.Jobs)

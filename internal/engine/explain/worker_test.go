@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -189,7 +190,7 @@ func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 	require.Len(t, reasons, 1)
 	assert.Equal(t, "paused", State(f))
 	assert.Equal(t, Reason{
-		Code: contract.CodePaused, Object: "group/scrub-1", ObjectRun: &Holder{Run: "group/scrub-1"}, Named: true, Runs: []Holder{{Run: "group/scrub-1"}}, Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
+		Code: contract.CodePaused, Object: "group/scrub-1", Targets: []Target{{Run: "group/scrub-1"}}, Named: true, Runs: []Holder{{Run: "group/scrub-1"}}, Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
 		Remedy: "`temporal workflow unpause --workflow-id group/scrub-1`", Actions: []action.Action{about(action.UnpauseWorkflow, "workflow", "group/scrub-1")},
 		Actor: "an administrator of Temporal, in a shell",
 	}, reasons[0])
@@ -201,6 +202,10 @@ func TestDoubtedWorkersThatAreFull(t *testing.T) {
 	t.Parallel()
 	f := waits(contract.WaitReason{Code: string(contract.CodeUnreachable), Object: "node-a, node-b", Since: since, Detail: "probed"})
 	assert.Equal(t, []string{"node-a", "node-b"}, []string{Why(f)[0].Object, Why(f)[1].Object})
+	f.Item.Waits[0].Object = NameSome(strings.Split("a b c d e f g h i j k", " "))
+	assert.Equal(t, "j", Why(f)[MaxNamed-1].Object)
+	assert.Len(t, Why(f), MaxNamed, "the mark for the rest is no worker")
+	f.Item.Waits[0].Object = "node-a, node-b"
 	f.Asked = map[string]WorkerFacts{"node-a": *atWork(contract.WorkerOnline, "a", "b"), "node-b": *atWork(contract.WorkerOnline, "a")}
 	reasons := Why(f)
 	require.Equal(t, []contract.Code{contract.CodeUnreachable, contract.CodeSlots}, codes(reasons))

@@ -1,5 +1,6 @@
 // Explain shows why something does not continue, with the remedies.
 
+import type { Act } from './action';
 import { segment } from './api';
 import { useGet } from './data';
 import { lookOf, type Mention, RunName, Said } from './names';
@@ -11,20 +12,35 @@ import { Awaited, Empty, Loaded, Section, State } from './ui';
 
 const path = (thing: string) => `/explain?thing=${segment(thing)}`;
 
-// Why is a card with the reasons, if there are any. Without one the header of the page suffices, as it does for the time
-// at which a healthy job type is due.
-export function Why({ thing, title }: { thing: string; title: string }) {
+// Why is a card with the reasons, except the one in the header, if there are any. Without one the header of the page
+// suffices, as it does for the time at which a healthy job type is due.
+export function Why({ thing, title, but }: { thing: string; title: string; but?: Reason | undefined }) {
   const found = useGet<Explanation>(path(thing));
   if (found.isPending) return <Awaited />;
-  if (found.data && (found.data.reasons ?? []).every(({ code }) => code === 'NOT_DUE_UNTIL')) return null;
+  const reasons = (found.data?.reasons ?? []).filter((reason) => reason !== but);
+  if (found.data && reasons.every(({ code }) => code === 'NOT_DUE_UNTIL')) return null;
   return (
     <Section title={title}>
       <Loaded of={found} what="The explanation">
-        {(explanation) => <Explained of={explanation} />}
+        {(explanation) => <Explained of={{ ...explanation, reasons }} />}
       </Loaded>
     </Section>
   );
 }
+
+// useOwn returns the reason of a thing for the header of its page, and whether it is not known yet. The reasons of its runs
+// are in the card.
+export function useOwn(thing: string, is: (reason: Reason) => boolean): { own: Reason | undefined; isPending: boolean } {
+  const { data, isPending } = useGet<Explanation>(path(thing));
+  return { own: data?.reasons?.find((reason) => !reason.of && is(reason)), isPending };
+}
+
+// Because is the reason in a header with the buttons acts. The header shows its age.
+export const Because = ({ reason, name, acts }: { reason: Reason; name: string; acts: Act[] }) => (
+  <div class={isShown(reason, { name }) ? undefined : lookOf(reason)}>
+    <ReasonLine reason={reason} thing={{ name }} beside={acts.map(({ label }) => label)} />
+  </div>
+);
 
 export function Explain({ thing }: { thing: string }) {
   const found = useGet<Explanation>(path(thing));
@@ -90,7 +106,7 @@ function Chain({ of }: { of: Link[] }) {
   );
 }
 
-function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation, 'name'> }) {
+function ReasonLine({ reason, thing, beside }: { reason: Reason; thing: Pick<Explanation, 'name'>; beside?: string[] }) {
   return (
     <>
       {reason.of && (
@@ -106,7 +122,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
         </>
       )}
       <span class="detail"><Said text={reason.detail} runs={reason.runs} /></span> <span class="state code">{reason.code}</span>{' '}
-      {reason.since && (
+      {reason.since && !beside && (
         <small>
           since <Time at={reason.since} />
         </small>
@@ -116,7 +132,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           until <Time at={reason.until} relative={false} />
         </small>
       )}
-      <Remedies of={reason.actions} actor={reason.actor} text={reason.remedy} hint={reason.hint} />
+      <Remedies of={reason.actions} actor={reason.actor} text={reason.remedy} hint={reason.hint} beside={beside} />
     </>
   );
 }

@@ -12,11 +12,13 @@ interface Remedied {
   actor?: string | undefined;
   text?: string | undefined;
   hint?: string | undefined;
+  beside?: string[] | undefined;
 }
 
 // Remedies has the buttons first; the commands are folded, unless there is no button. text is the remedy in words, hint
-// its part beside the buttons. Without a button, actor is who can change the state.
-export function Remedies({ of, actor, text = '', hint }: Remedied) {
+// its part beside the buttons. Without a button, actor is who can change the state. beside has the labels of buttons that
+// the header of the page has.
+export function Remedies({ of, actor, text = '', hint, beside = [] }: Remedied) {
   const actions = of ?? [];
   if (actions.length === 0 && !actor && !text) return null;
   const buttons = actions.filter(isButton);
@@ -42,7 +44,7 @@ export function Remedies({ of, actor, text = '', hint }: Remedied) {
   return (
     <>
       <div class="remedies">
-        {buttons.map((action) => (
+        {buttons.filter(({ label }) => !beside.includes(label)).map((action) => (
           <Button key={action.command} action={action} />
         ))}
         {actor && <p class="actor">Who can end it: {actor}.</p>}

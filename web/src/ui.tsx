@@ -51,7 +51,7 @@ export function Page({
           {head.state && <Pill word={head.state.word} role={role} />}
           {head.age !== undefined && <small>{head.age}</small>}
         </div>
-        {head.cause && <p class="says">{typeof head.cause === 'string' ? <Said text={head.cause} /> : head.cause}</p>}
+        {head.cause && <div class="says">{typeof head.cause === 'string' ? <Said text={head.cause} /> : head.cause}</div>}
         {actions !== undefined && <div class="actions">{actions}</div>}
       </div>
       {children}

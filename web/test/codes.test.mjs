@@ -42,7 +42,7 @@ test('every code has its button beside it, or says who can act', options, async 
     for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
       const shown = await open();
       await shown.goto(`${stage.base}#/${route}`);
-      const rows = route === '' ? 'section.ask .work > li' : '.reasons > li';
+      const rows = route === '' ? 'section.ask .work > li' : '.reasons > li, .title .says > div'; // Of a worker the header has one.
       const lacking = await until(`all codes on ${route}`, async () => {
         const found = await shown.$$eval(rows, (all) => all.map((row) => {
           const button = [...row.querySelectorAll('.remedies > button, .remedies > a.button[href="#/plan"]')].length > 0;

@@ -204,7 +204,7 @@ job_types:
   await stage.shell(`roundsman apply --config ${file}`);
   const page = await stage.page();
   await stage.open(page, 'job-types/lonely');
-  const why = () => page.evaluate(() => `${document.querySelector('.title .pill').textContent}: ${document.querySelector('.reasons .detail')?.textContent ?? ''}`);
+  const why = () => page.evaluate(() => `${document.querySelector('.title .pill').textContent}: ${document.querySelector('.title .says .detail')?.textContent ?? ''}`);
   await until('that no worker has the label', async () => /^no worker: no online worker.*disk.*tape/i.test(await why()));
   await stage.open(page, 'job-types');
   await until('the same in the list', () => page.$$eval('.row', (all) => all.some((row) => /^lonelyno worker/.test(row.textContent))));

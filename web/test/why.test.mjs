@@ -50,10 +50,10 @@ before(async () => {
 });
 after(() => stage?.down());
 
-// reasons are those on the page: code, text, buttons and who can act.
-const reasons = () => page.$$eval('.reasons > li', (all) => all.map((li) => ({
-  code: li.querySelector('.state.code').textContent, text: li.innerText, runs: [...li.querySelectorAll('a.run')].map((a) => a.title), since: li.querySelector('time')?.getAttribute('datetime'),
-  buttons: [...li.querySelectorAll('.remedies > button, .remedies > a.button')].map((b) => b.textContent), actor: li.querySelector('.actor')?.textContent,
+// reasons are those on the page: code, text, buttons and who can act. The first button of a header belongs to its reason.
+const reasons = () => page.$$eval('.reasons > li, .title .says > div', (all) => all.map((li) => ({
+  code: li.querySelector('.state.code').textContent, text: li.innerText, runs: [...li.querySelectorAll('a.run')].map((a) => a.title), since: (li.closest('.title')?.querySelector('.named') ?? li).querySelector('time')?.getAttribute('datetime'),
+  buttons: [...(li.closest('.title')?.querySelectorAll('.actions > button:first-child') ?? []), ...li.querySelectorAll('.remedies > button, .remedies > a.button')].map((b) => b.textContent), actor: li.querySelector('.actor')?.textContent,
   commands: [...li.querySelectorAll('.line')].filter((e) => !e.closest('details')).length, fold: li.querySelector('details.lines summary')?.textContent,
 })));
 const chain = () => page.$$eval('.chain > li', (all) => all.map((li) => ({ run: li.querySelector('a.run').title, text: li.innerText, buttons: [...li.querySelectorAll('button')].map((b) => b.textContent) })));
@@ -83,7 +83,7 @@ test('it is paused', options, async () => {
   const found = await why('compact', 'PAUSED');
   assert.match(found.text, /ann: new disks/);
   assert.ok(found.since);
-  await journey.click('Resume', '.reasons');
+  await journey.click('Resume', '.title');
   await journey.confirm('Resume');
   await until('the effect', async () => (await stage.get('/job-types/compact')).paused === false);
   journey.short();
@@ -92,7 +92,7 @@ test('it is paused', options, async () => {
 test('its window is closed', options, async () => {
   const found = await why('shut', 'WINDOW_CLOSED_UNTIL');
   assert.match(found.text, /until/);
-  await journey.click('Run now', '.reasons');
+  await journey.click('Run now', '.title');
   await journey.confirm('Run now');
   await until('the effect', async () => (await stage.get('/runs?job_type=shut')).runs.length === 1);
   journey.short();
@@ -152,7 +152,7 @@ test('its key is held by another run', options, async () => {
 
 test('it is switched off', options, async () => {
   const found = await why('switched_off', 'DISABLED');
-  assert.deepEqual(found.buttons, ['Plan and apply']);
+  assert.deepEqual(found.buttons, ['Run now', 'Plan and apply']);
 });
 
 test('its last instants were skipped, since a run was open', options, async () => {

@@ -29,7 +29,7 @@ export const runJobType = (name: string, paused: boolean, closed: boolean): Act 
   label: 'Run now',
   title: `Run ${name} now?`,
   effect: paused ? 'It is paused; this run is an exception.' : 'A run starts as if it were due. If one is open, policy.overlap decides.',
-  fields: closed ? [{ name: 'ignore', label: 'Although its window is closed', kind: 'checkbox' }] : [],
+  fields: closed ? [{ name: 'ignore', label: 'Although its window is closed', kind: 'checkbox', value: 'true' }] : [],
   request: ({ ignore }) => ({ method: 'POST', path: `${path(name)}/run`, body: filled({ ignore_window: ignore === 'true' }) }),
   roundsman: ({ ignore }) => `roundsman start ${quote(name)}${ignore === 'true' ? ' --ignore-window' : ''}`,
   temporal: ({ ignore }) => (ignore === 'true' ? { none: 'a trigger cannot say that the window does not matter' } : schedule('trigger', name)),

@@ -1,16 +1,17 @@
-import { Action } from '../action';
+import type { ComponentChildren } from 'preact';
+import { type Act, Action } from '../action';
 import { forgive, reEnable } from '../acts/admission';
 import { backfill, detect, pauseJobType, resumeJobType, runJobType } from '../acts/jobtypes';
 import { segment } from '../api';
 import { useGet } from '../data';
 import { isFailure, roleOf } from '../design/state';
-import { Why } from '../explain';
+import { Because, useOwn, Why } from '../explain';
 import { later } from '../later';
 import { RunName, Said } from '../names';
 import { href } from '../route';
 import { duration, place, span, spans, Time, Took, useZone } from '../time';
-import type { Backfilled, Calendar, Explanation, Holds, JobType, RunRef, ShownJobType } from '../types';
-import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import type { Backfilled, Calendar, Holds, JobType, Reason, RunRef, ShownJobType } from '../types';
+import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { upper } from '../words';
 import { WhoChanged } from './changes';
 import './jobtype.css';
@@ -24,18 +25,19 @@ const path = (name: string) => `/job-types/${segment(name)}`;
 
 export function JobTypePage({ name }: { name: string }) {
   const found = useGet<ShownJobType>(path(name));
-  const why = useGet<Explanation>(`/explain?thing=${segment(name)}`);
   const code = found.data?.standing.code;
-  // The card below has the cause, unless its reasons are those of a run.
-  const told = code !== undefined && (why.isPending || (why.data?.reasons ?? []).some((reason) => reason.code === code && !reason.of));
+  // A key that is held back has the code of its job type. NO_WORKER has the handler as its object.
+  const { own, isPending } = useOwn(name, (reason) => reason.code === code && (reason.object === name || code === 'NO_WORKER'));
+  const acts = found.data ? actsOf(found.data) : [];
+  const cause = code !== undefined && isPending ? <Awaited /> : own && <Because reason={own} name={name} acts={acts} />;
   return (
-    <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data, told)} actions={found.data && <Actions type={found.data} />}>
+    <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data, own, cause)} actions={found.data && <Actions name={name} acts={acts} />}>
       <Loaded of={found} what={`Job type ${name}`}>
         {(type) => (
           <div class="cols">
             <div class="stack">
-              {type.spec.description && type.standing.detail && !told && <p class="lead">{type.spec.description}</p>}
-              <Why thing={name} title="Why it does not run" />
+              {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
+              <Why thing={name} title="Why it does not run" but={own} />
               {(type.recent ?? []).length > 0 && <History name={name} />}
               <TypeTicks name={name} />
               <Recent type={type} />
@@ -97,8 +99,10 @@ function learned({ p95, of }: { p95?: string; of: number }): string {
 const ticks = ({ started, skipped, missed }: NonNullable<ShownJobType['counts']>) =>
   [`${started} started`, skipped > 0 && `${skipped} skipped because one was open`, missed > 0 && `${missed} missed`].filter(Boolean).join(', ');
 
-function headOf(type: JobType, told: boolean): Head {
-  const { state, detail, quoted, since, until } = type.standing;
+// headOf has the reason of the explanation as its cause, or the detail of the state.
+function headOf(type: JobType, own: Reason | undefined, cause: ComponentChildren): Head {
+  const { state, detail, quoted, until } = type.standing;
+  const since = own?.since ?? type.standing.since;
   const next = type.next?.[0];
   const last = type.recent?.[0];
   const failed = last && isFailure(roleOf(last.outcome ?? ''));
@@ -121,7 +125,7 @@ function headOf(type: JobType, told: boolean): Head {
         )}
       </>
     ),
-    cause: detail && !told ? (
+    cause: cause || (detail ? (
       <>
         <Said text={quoted ? detail : upper(detail)} />
         {until && (
@@ -133,18 +137,24 @@ function headOf(type: JobType, told: boolean): Head {
       </>
     ) : (
       type.spec.description
-    ),
+    )),
   };
 }
 
-function Actions({ type }: { type: JobType }) {
-  const name = type.name;
+// actsOf offers no Resume for a job type that the configuration disables.
+const actsOf = ({ name, paused, disabled_by_config, window }: JobType): Act[] => [
+  ...(paused && !disabled_by_config ? [resumeJobType(name)] : []),
+  { ...runJobType(name, paused, window?.open === false), done: started },
+  ...(paused ? [] : [pauseJobType(name)]),
+  { ...detect(name), done: started },
+];
+
+function Actions({ name, acts }: { name: string; acts: Act[] }) {
   return (
     <>
-      {type.paused && <Action {...resumeJobType(name)} />}
-      <Action {...runJobType(name, type.paused, type.window?.open === false)} done={started} />
-      {!type.paused && <Action {...pauseJobType(name)} />}
-      <Action {...detect(name)} done={started} />
+      {acts.map((act) => (
+        <Action key={act.label} {...act} />
+      ))}
       <a class="button" href={href('submit', name)}>
         Submit a job
       </a>

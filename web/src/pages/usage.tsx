@@ -23,7 +23,7 @@ export function within(spans: Part[], hours: number): { share: number; full: num
   return { share: room > 0 ? used / room : 0, full };
 }
 
-export function SlotsOverTime({ id, silent }: { id: string; silent: string | undefined }) {
+export function SlotsOverTime({ id }: { id: string }) {
   const found = useGet<Usage>(`/workers/${segment(id)}/usage`);
   const first = found.data?.spans[0];
   return (
@@ -39,7 +39,7 @@ export function SlotsOverTime({ id, silent }: { id: string; silent: string | und
     >
       <Loaded of={found} what="Its slots over time" height={room}>
         {({ spans }) =>
-          spans.length === 0 ? <Empty>Its process keeps it, and does not answer{silent ? `: ${silent}` : ''}.</Empty> : <Chart spans={spans} />
+          spans.length === 0 ? <Empty>Its process keeps it, and does not answer.</Empty> : <Chart spans={spans} />
         }
       </Loaded>
     </Section>

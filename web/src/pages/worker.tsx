@@ -1,15 +1,15 @@
-import { Action } from '../action';
+import { type Act, Action } from '../action';
 import { cordon, drain, removeWorker, resizeWorker, uncordon } from '../acts/workers';
 import { segment } from '../api';
 import { useGet } from '../data';
-import { Why } from '../explain';
+import { Because, useOwn, Why } from '../explain';
 import { later } from '../later';
 import { Cited, Prose, RunName } from '../names';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
 import { duration, span, Time, Took } from '../time';
 import type { MayReboot, Worker } from '../types';
-import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural, upper } from '../words';
 import { WhoChanged } from './changes';
 import { SlotsOverTime } from './usage';
@@ -21,17 +21,24 @@ const path = (id: string) => `/workers/${segment(id)}`;
 
 export function WorkerPage({ id }: { id: string }) {
   const found = useGet<Worker>(path(id));
+  const { own, isPending } = useOwn(id, (reason) => reason.object === id);
+  const acts = found.data ? actsOf(found.data) : [];
+  const head: Head | undefined = found.data && {
+    state: { word: found.data.state },
+    age: <Time at={own?.since ?? found.data.since} />,
+    cause: isPending ? <Awaited /> : own && <Because reason={own} name={id} acts={acts} />,
+  };
   return (
-    <Page title={id} crumbs={[['Workers', href('workers')]]} head={found.data && headOf(found.data)} actions={found.data && <Actions worker={found.data} />}>
+    <Page title={id} crumbs={[['Workers', href('workers')]]} head={head} actions={found.data && acts.map((act) => <Action key={act.label} {...act} />)}>
       <Loaded of={found} what={`Worker ${id}`}>
         {(worker) => (
           <div class="cols">
             <div class="stack">
+              <Why thing={id} title="Why it gets no work" but={own} />
               <Reboot worker={worker} />
-              <Why thing={id} title="Why it gets no work" />
-              <Jobs worker={worker} />
+              <Jobs worker={worker} away={own?.code === 'WORKER_UNREACHABLE'} />
               <WorkerTimeline id={id} />
-              <SlotsOverTime id={id} silent={worker.silent} />
+              <SlotsOverTime id={id} />
               <History worker={worker} />
               <WhoChanged of={{ object: `worker/${id}` }} />
             </div>
@@ -51,7 +58,6 @@ export function WorkerPage({ id }: { id: string }) {
                     ['Version', worker.registration.version],
                     ['Only for', (worker.registration.job_types ?? []).join(', ')],
                     ['Clock', worker.skew && `${span(duration(worker.skew))} ahead`],
-                    ['No answer', worker.silent],
                     ['Undelivered', worker.report?.undelivered ? `${worker.report.undelivered} outcomes` : ''],
                   ]}
                 />
@@ -64,8 +70,6 @@ export function WorkerPage({ id }: { id: string }) {
     </Page>
   );
 }
-
-const headOf = (worker: Worker): Head => ({ state: { word: worker.state }, age: <Time at={worker.since} /> });
 
 type Capability = NonNullable<Worker['registration']['capabilities']>[number];
 
@@ -120,16 +124,8 @@ function History({ worker }: { worker: Worker }) {
   );
 }
 
-function Actions({ worker }: { worker: Worker }) {
-  const id = worker.registration.id;
-  return (
-    <>
-      {worker.mode ? <Action {...uncordon(id)} /> : <Action {...drain(id)} />}
-      {!worker.mode && <Action {...cordon(id)} />}
-      <Action {...resizeWorker(id, worker.caps)} />
-      <Action {...removeWorker(id)} />
-    </>
-  );
+function actsOf({ registration: { id }, mode, caps }: Worker): Act[] {
+  return [...(mode ? [uncordon(id)] : [drain(id), cordon(id)]), resizeWorker(id, caps), removeWorker(id)];
 }
 
 // The verdict comes from the API.
@@ -202,11 +198,12 @@ function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
   );
 }
 
-function Jobs({ worker }: { worker: Worker }) {
+// Jobs are those of the report. The header of a worker that is away has the reason why it gives none.
+function Jobs({ worker, away }: { worker: Worker; away: boolean }) {
   if (!worker.report) {
     return (
       <Section title="Jobs" note="as open runs have it: its process gives no report">
-        <p class="note">{worker.silent}</p>
+        {!away && <p class="note">{worker.silent}</p>}
         {worker.unanswered && <p class="note">Not all runs could be asked: {worker.unanswered}</p>}
         <Table
           label={`Items on ${worker.registration.id}`}

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
 	"github.com/roundsman/roundsman/jobtype"
@@ -163,12 +164,15 @@ func ranges(values []int) []*schedulepb.Range {
 
 const shownTimes = 6
 
-func shortTimes(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, shownTimes) }
+// shortTimes renders a spec for people, with one unit for each duration: "every 90 min".
+func shortTimes(spec *schedulepb.ScheduleSpec) string {
+	return renderTimes(spec, shownTimes, explain.Setting)
+}
 
 // timesText renders a spec for plans: "every 5m", "0 2 * * 1-5 in Europe/Berlin". The same times give the same text.
-func timesText(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, math.MaxInt) }
+func timesText(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, math.MaxInt, short) }
 
-func renderTimes(spec *schedulepb.ScheduleSpec, most int) string {
+func renderTimes(spec *schedulepb.ScheduleSpec, most int, short func(time.Duration) string) string {
 	var times []string
 	for _, interval := range spec.GetInterval() {
 		text := "every " + short(interval.GetInterval().AsDuration())

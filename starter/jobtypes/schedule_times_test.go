@@ -63,6 +63,14 @@ func TestTimesTextShowsForeignAdditions(t *testing.T) {
 	}
 }
 
+func TestTimesForPeopleHaveOneUnit(t *testing.T) {
+	t.Parallel()
+	spec, err := scheduleSpec(contract.ScheduleSpec{Every: jobtype.Duration(90 * time.Minute), Offset: jobtype.Duration(10 * time.Minute), Jitter: jobtype.Duration(5 * time.Second)})
+	require.NoError(t, err)
+	assert.Equal(t, "every 90 min offset 10 min jitter 5 s", shortTimes(spec))
+	assert.Equal(t, "every 1h30m offset 10m jitter 5s", timesText(spec))
+}
+
 // TestTimesForPeopleAreBounded: a file of holidays makes hundreds of calendars, which differ all the same.
 func TestTimesForPeopleAreBounded(t *testing.T) {
 	t.Parallel()

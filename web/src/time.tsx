@@ -125,9 +125,6 @@ export function duration(text: string | undefined): number {
   return ms;
 }
 
-// spans writes the API's durations in a text as one-unit times.
-export const spans = (text: string): string => text.replace(/(?<![\w.:-])(?:\d+h(?:\d+m)?(?:\d+s)?|\d+m(?:\d+s)?|\d+s)(?![\w:-])/g, (found) => span(duration(found)));
-
 const zero = '0001-01-01T00:00:00Z';
 export const isSet = (at: string | undefined): at is string => at !== undefined && at !== '' && at !== zero;
 

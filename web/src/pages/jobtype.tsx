@@ -9,7 +9,7 @@ import { Because, useOwn, Why } from '../explain';
 import { later } from '../later';
 import { RunName, Said } from '../names';
 import { href } from '../route';
-import { duration, place, span, spans, Time, Took, useZone } from '../time';
+import { duration, place, span, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Holds, JobType, Reason, RunRef, ShownJobType } from '../types';
 import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { upper } from '../words';
@@ -86,7 +86,7 @@ function Next({ type }: { type: ShownJobType }) {
           ))}
         </ol>
       )}
-      {type.times && <p class="fold2">{spans(type.times)}</p>}
+      {type.times && <p class="fold2">{type.times}</p>}
     </Section>
   );
 }

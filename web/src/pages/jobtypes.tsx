@@ -4,7 +4,7 @@ import { Prose } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
-import { spans, Time } from '../time';
+import { Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { JobType, JobTypeList } from '../types';
 import { Choice, Filters, type Head, Loaded, Page, State } from '../ui';
@@ -141,7 +141,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
                 { name: 'State', show: jobTypeState, sort: 'state', value: (type) => type.standing.state, second: true },
                 { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, sort: 'next', value: (type) => Date.parse(type.next?.[0] ?? ''), second: true },
                 { name: 'Last runs', show: (type) => <LastRuns name={type.name} />, width: '16rem', optional: true, sort: 'last', value: (type) => Date.parse(type.recent?.[0]?.started_at ?? '') },
-                { name: 'When', show: (type) => <Whole of={spans(type.times ?? '')} />, wide: true, optional: true, second: true },
+                { name: 'When', show: (type) => <Whole of={type.times} />, wide: true, optional: true, second: true },
                 { name: 'Handler', show: (type) => type.spec.handler, optional: true, width: '10rem', sort: 'handler', value: (type) => type.spec.handler },
                 { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '10rem', sort: 'lane', value: (type) => type.spec.lane },
               ]}

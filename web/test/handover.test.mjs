@@ -25,6 +25,7 @@ const submit = async (jobType, names) => {
 const rows = (of, label = 'Runs') => of.$$eval(`[aria-label="${label}"] .row .name`, (all) => all.map((e) => e.textContent));
 
 test('a link shows the same rows in a second browser, as of its time', options, async () => {
+  await stage.shell('roundsman start failing');
   await until('a run that failed', async () => (await stage.get('/job-types/failing')).recent?.some((run) => run.outcome === 'partial'));
   await stage.openRun('slow');
   await stage.open(page, 'runs?kind=group&sort=-run');

@@ -11,6 +11,7 @@ let page;
 before(async () => {
   if (skip) return;
   stage = await Stage.shared();
+  await stage.shell('roundsman start failing');
   await until('a job that failed', async () => (await stage.get('/items?key=bad')).items.some((item) => item.state === 'failed'), 60_000);
   page = await stage.page();
   await stage.open(page, '');

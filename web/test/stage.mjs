@@ -114,6 +114,8 @@ export async function until(what, check, within = 30_000) {
   throw new Error(`timed out: ${what}`, { cause: last });
 }
 
+const typesOf = (text) => text.match(/^ {4}handler:/gm).length;
+
 export class Stage {
   // up starts a stage with a configuration, to which more is added. With keys in it, the stage has one of an admin.
   static async up(more = '', text = configuration) {
@@ -121,10 +123,13 @@ export class Stage {
     stage.more = more;
     stage.place();
     stage.config = join(stage.dir, 'roundsman.yaml');
-    writeFileSync(stage.config, text + more);
-    stage.jobTypes = text.match(/^ {4}handler:/gm).length;
+    // `dev` runs each job type of its configuration once. Those of most stages are applied when it is up: a file starts what it needs.
+    const later = text === configuration;
+    writeFileSync(stage.config, (later ? text.replace(/^job_types:[^]*/m, 'owner: none\n') : text) + more);
+    stage.jobTypes = later ? 0 : typesOf(text);
     const launched = puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: patience }).then((browser) => (stage.browser = browser));
-    const failed = (await Promise.allSettled([launched, stage.begin()])).find((one) => one.reason);
+    const begun = stage.begin().then(() => later && stage.apply());
+    const failed = (await Promise.allSettled([launched, begun])).find((one) => one.reason);
     if (!failed) return stage;
     await stage.down(); // A browser that is left keeps the process of the test alive.
     throw failed.reason;
@@ -152,7 +157,7 @@ export class Stage {
     writeFileSync(this.dag, steps);
   }
 
-  // leave cancels the runs that a file has left in a shared stage, but for that of slow, which each stage has.
+  // leave cancels the runs that a file has left in a shared stage, but for that of slow, which many files open.
   async leave() {
     for (const context of this.browser.browserContexts()) if (context.id) await context.close();
     await this.browser.disconnect();
@@ -170,6 +175,15 @@ export class Stage {
       if (!cause) return;
       if (left === 0 || !/address already in use/.test(cause.message)) throw cause;
     }
+  }
+
+  // apply applies the job types of the configuration, with the owner that they have from `dev`.
+  async apply() {
+    const file = join(this.dir, 'applied.yaml');
+    writeFileSync(file, `owner: dev\n${configuration}`);
+    await this.shell(`roundsman apply --config ${file}`);
+    this.jobTypes = typesOf(configuration);
+    await until('its job types', async () => (await this.get('/job-types')).job_types.length === this.jobTypes);
   }
 
   // start returns when a number of workers is ONLINE. A process that does not get there
@@ -216,7 +230,7 @@ export class Stage {
   // openRun is the open run of a job type in which a job runs, started if there is none.
   async openRun(jobType) {
     const open = async () => (await this.get(`/runs?running=true&counts=true&job_type=${jobType}`)).runs[0];
-    const started = (cause) => assert.match(cause.message, /still runs/); // `dev` starts one too.
+    const started = (cause) => assert.match(cause.message, /still runs/); // Another page may open it, too.
     if (!(await open())) await this.shell(`roundsman jobtypes run ${jobType}`).catch(started);
     return until(`a run of ${jobType} in which a job runs`, async () => {
       const run = await open();

@@ -12,6 +12,7 @@ before(async () => {
   if (skip) return;
   stage = await Stage.up();
   await stage.runDAG('pages');
+  for (const name of ['compact', 'failing']) await stage.shell(`roundsman start ${name}`);
   // A run that ends while a page loads moves what stands below its new row.
   await until('the short runs have ended', async () => {
     const { runs } = await stage.get('/runs');

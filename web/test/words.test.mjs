@@ -64,6 +64,7 @@ test('a note without an author and an error of a program keep their letters', op
   assert.deepEqual(letters, ['uppercase', 'none']);
   await page.browserContext().close();
   await stage.openRun('slow');
+  await stage.shell('roundsman start compact');
   await until('two runs', async () => (await stage.get('/runs')).runs.length > 1, soon);
   const runs = await answered('runs', (path, body) => {
     if (path.startsWith('/runs?')) body.runs.forEach((run, i) => { run.standing = { ...run.standing, code: undefined, cause: i === 0 ? note : 'it waits', quoted: i === 0 }; });

@@ -212,7 +212,10 @@ func (l *link) tick(ctx context.Context) {
 		}
 		select {
 		case <-timer.C:
-			l.do(func(s *session.Session, now time.Time) { s.Tick(now) })
+			l.do(func(s *session.Session, now time.Time) {
+				s.Arrived(lastPart(ctx))
+				s.Tick(now)
+			})
 		case <-l.moved:
 		case <-l.ended:
 			return

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/translate"
@@ -72,10 +73,11 @@ func New(options Options) (*Gateway, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingAtLeast, PermitWithoutStream: true}),
 	}
+	secured := insecure.NewCredentials()
 	if options.TLS != nil {
-		settings = append(settings, grpc.Creds(newRefusals(credentials.NewTLS(options.TLS), options.Logger)))
+		secured = newRefusals(credentials.NewTLS(options.TLS), options.Logger)
 	}
-	g.grpc = grpc.NewServer(settings...)
+	g.grpc = grpc.NewServer(append(settings, grpc.Creds(arrivals{secured}))...)
 	pb.RegisterPluginControlServiceServer(g.grpc, g)
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /api/plugin/status", g.status)

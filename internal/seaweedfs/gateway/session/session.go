@@ -115,6 +115,13 @@ func (s *Session) Next() time.Time {
 	return time.Time{}
 }
 
+// Arrived records the arrival of a part of a message, which is a sign of life.
+func (s *Session) Arrived(at time.Time) {
+	if at.After(s.seen) {
+		s.seen = at
+	}
+}
+
 // Tick handles timeouts.
 func (s *Session) Tick(now time.Time) {
 	switch {

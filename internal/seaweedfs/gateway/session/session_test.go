@@ -73,6 +73,19 @@ func TestAWorkerThatTellsNoFormsIsWaitedForOnlyShortly(t *testing.T) {
 	assert.IsType(t, session.Introduced{}, events[0])
 }
 
+// TestAPartOfAMessageIsASignOfLife: the message itself may take minutes.
+func TestAPartOfAMessageIsASignOfLife(t *testing.T) {
+	t.Parallel()
+	s := ready(t)
+	s.Arrived(start.Add(time.Minute))
+	s.Arrived(start)
+	s.Tick(start.Add(2 * time.Minute))
+	require.False(t, s.Closed())
+	assert.Equal(t, start.Add(3*time.Minute), s.Next())
+	s.Tick(s.Next())
+	require.True(t, s.Closed())
+}
+
 func TestHowJobsEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -384,6 +384,35 @@ func TestAMessageOf64MiBIsTaken(t *testing.T) {
 	}
 }
 
+// TestDroppedPagesTakeNoRoom: a worker sends a page of a canceled detection, and another detection has room.
+func TestDroppedPagesTakeNoRoom(t *testing.T) {
+	t.Parallel()
+	door, all := serve(t, func(o *gateway.Options) { o.Session.Limits.Unconsumed = 1 << 20 })
+	started, sent, finish := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	defer close(finish)
+	m, _ := connect(t, door, all, fakeworker.Options{ID: "w", MaxDetect: 2, Detect: func(ctx context.Context, in *pb.RunDetectionRequest, emit fakeworker.Emit) error {
+		large := fakeworker.Proposal(in.GetJobType(), 1, time.Now())
+		large.Parameters["big"] = fakeworker.Value(make([]byte, 600<<10))
+		if in.GetJobType() != "vacuum" {
+			return emit(false, large)
+		}
+		close(started)
+		<-ctx.Done()
+		err := emit(true, large)
+		close(sent)
+		<-finish
+		return err
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _ = m.handler(t, "weed-vacuum").Detect(ctx, jobtype.DetectInput{}, &sink{}) }()
+	<-started
+	cancel()
+	<-sent
+	testsuite.WaitFor(t, time.Minute, "the other detection to have room", func() bool {
+		return m.handler(t, "weed-ec_balance").Detect(t.Context(), jobtype.DetectInput{}, &sink{}) == nil
+	})
+}
+
 // TestWrongWorkersHarmNobody: garbage, wrong ids, floods, silence and half-closed streams.
 func TestWrongWorkersHarmNobody(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 }
 
 func (h *handler) emit(ctx context.Context, id string, next *page, out jobtype.ProposalSink) error {
-	defer h.link.do(func(s *session.Session, _ time.Time) { s.Consume(id, next.bytes) })
+	defer h.link.consume(id, next)
 	for _, found := range next.proposals {
 		err := out.Emit(ctx, h.packer.Proposal(found))
 		var refused *jobtype.ProposalError
@@ -196,7 +196,7 @@ func (h *handler) ask(ctx context.Context, kind string, send func(s *session.Ses
 		}
 		ended, err := h.await(ctx, id, c, w)
 		if ended == nil {
-			h.link.afterwards(c, w.release)
+			h.link.afterwards(id, c, w.release)
 			return nil, err
 		}
 		if ended.Outcome != session.AtCapacity || time.Since(began) > roomWait {
@@ -231,7 +231,8 @@ func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*se
 		again = time.After(cancelAgain)
 	}
 	stop := func(reason error) {
-		failed, done, w.found = reason, nil, func(string, *page) error { return nil }
+		failed, done = reason, nil
+		w.found = func(id string, dropped *page) error { h.link.consume(id, dropped); return nil }
 		grace = time.After(CancelGrace)
 		cancel()
 	}

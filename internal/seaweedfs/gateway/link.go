@@ -119,13 +119,28 @@ func (l *link) begin(kind string, send func(s *session.Session, now time.Time, i
 	return id, c, err
 }
 
-func (l *link) afterwards(c *call, release func()) {
+// consume frees the bytes of a page that was taken or dropped.
+func (l *link) consume(id string, p *page) {
+	l.do(func(s *session.Session, _ time.Time) { s.Consume(id, p.bytes) })
+}
+
+func (l *link) over() bool {
+	select {
+	case <-l.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *link) afterwards(id string, c *call, release func()) {
 	l.abandoned.Go(func() {
 		defer release()
 		for {
 			n := c.take()
 			switch {
 			case n.page != nil:
+				l.consume(id, n.page)
 				continue
 			case n.ended != nil:
 				return

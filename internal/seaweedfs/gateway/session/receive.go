@@ -157,9 +157,8 @@ func (s *Session) proposals(now time.Time, in *pb.DetectionProposals) {
 	}
 	size := proto.Size(in)
 	if s.unconsumed+size > s.settings.Limits.Unconsumed {
-		s.Cancel(now, r.id, "too many proposals")
-		r.canceled = false
 		s.end(r, Flooded, fmt.Sprintf("the detection sent more than %d MiB of proposals that were not taken yet", s.settings.Limits.Unconsumed>>20), nil)
+		s.sayCancel(now, s.name("cancel"), r, "too many proposals")
 		return
 	}
 	r.proposals += len(in.GetProposals())

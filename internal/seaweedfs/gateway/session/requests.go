@@ -74,8 +74,12 @@ func (s *Session) Cancel(now time.Time, id, reason string) {
 	r.canceled = true
 	control := s.name("cancel")
 	s.controls[control] = id
+	s.sayCancel(now, control, r, reason)
+}
+
+func (s *Session) sayCancel(now time.Time, control string, r *request, reason string) {
 	s.say(now, control, &pb.AdminToWorkerMessage{Body: &pb.AdminToWorkerMessage_CancelRequest{
-		CancelRequest: &pb.CancelRequest{TargetId: id, TargetKind: r.kind, Reason: reason},
+		CancelRequest: &pb.CancelRequest{TargetId: r.id, TargetKind: r.kind, Reason: reason},
 	}})
 }
 

@@ -16,7 +16,11 @@ var start = time.Unix(1_700_000_000, 0)
 // ready is a session whose worker has joined.
 func ready(t *testing.T) *session.Session {
 	t.Helper()
-	s := session.New(session.Defaults(), start)
+	return readyWith(session.Defaults())
+}
+
+func readyWith(settings session.Settings) *session.Session {
+	s := session.New(settings, start)
 	s.Receive(start, hello("w1", "vacuum"))
 	s.Tick(start.Add(5 * time.Second))
 	s.Accept(start)
@@ -149,6 +153,24 @@ func TestHalfADetectionIsNoSuccess(t *testing.T) {
 	_, events := s.Take()
 	require.Len(t, events, 2)
 	assert.Equal(t, session.Ended{Request: "d1", Outcome: session.Flooded, Message: "the detection counts 2 proposals, but 1 arrived"}, events[1])
+}
+
+// TestAFloodOfAWorkerThatReadsNothing: the detection ends once, and the cancel of the rest ends the session.
+func TestAFloodOfAWorkerThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	settings := session.Defaults()
+	settings.Limits.Unsent, settings.Limits.Unconsumed = 3, 10
+	s := readyWith(settings)
+	require.NoError(t, s.Detect(start, &pb.RunDetectionRequest{RequestId: "d1", JobType: "vacuum"}))
+	s.Receive(start, &pb.WorkerToAdminMessage{Body: &pb.WorkerToAdminMessage_DetectionProposals{DetectionProposals: &pb.DetectionProposals{
+		RequestId: "d1", Proposals: []*pb.JobProposal{{Detail: "more than ten bytes"}},
+	}}})
+	_, events := s.Take()
+	require.Len(t, events, 2)
+	ended, first := events[0].(session.Ended)
+	require.True(t, first)
+	assert.Equal(t, session.Flooded, ended.Outcome)
+	assert.IsType(t, session.Closed{}, events[1])
 }
 
 // TestADetectionExplainsItself: its progress is a valid message.

@@ -32,6 +32,8 @@ type fleet struct {
 	mu      sync.Mutex
 	members map[string]*member
 	refuse  error
+	// leaving, if not nil, keeps members from leaving until it is closed.
+	leaving chan struct{}
 }
 
 type member struct {
@@ -59,6 +61,9 @@ func (m *member) Resize(detect, execute int) error {
 }
 
 func (m *member) Leave(context.Context) error {
+	if m.fleet.leaving != nil {
+		<-m.fleet.leaving
+	}
 	m.fleet.mu.Lock()
 	defer m.fleet.mu.Unlock()
 	delete(m.fleet.members, m.worker.ID)
@@ -250,6 +255,30 @@ func TestADroppedStreamLosesItsJobsAtOnce(t *testing.T) {
 	require.ErrorIs(t, err, jobtype.ErrAtCapacity, "what comes after the loss never ran")
 }
 
+// TestAStreamEndsBeforeItsWorkerHasLeft: its jobs are placed again at once, and the worker stops them with its stream.
+func TestAStreamEndsBeforeItsWorkerHasLeft(t *testing.T) {
+	t.Parallel()
+	door, all := serve(t, func(o *gateway.Options) { o.Session.SchemaWait = 100 * time.Millisecond })
+	all.leaving = make(chan struct{})
+	defer close(all.leaving)
+	stream, connection, err := fakeworker.Dial(t.Context(), door.Address())
+	require.NoError(t, err)
+	defer connection.Close()
+	require.NoError(t, stream.Send(fakeworker.Hello(fakeworker.Options{ID: "w", JobTypes: []string{"vacuum"}, MaxDetect: 1, MaxExecute: 1})))
+	testsuite.WaitFor(t, time.Minute, "the worker to join", func() bool { return all.get("w") != nil })
+	all.get("w").failed <- errors.New("fenced")
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		for err == nil { // A real worker ignores a refusal.
+			_, err = stream.Recv()
+		}
+		ended <- err
+	}()
+	testsuite.WaitFor(t, time.Minute, "the end of the stream", func() bool { return len(ended) == 1 })
+	require.ErrorContains(t, <-ended, "fenced")
+}
+
 func TestCancelReachesTheWorker(t *testing.T) {
 	t.Parallel()
 	door, all := serve(t, nil)
@@ -337,6 +366,36 @@ func TestAWorkerThatTheFleetRefusesIsToldWhy(t *testing.T) {
 	all.refuse = &gateway.RefusedError{Err: errors.New("held by host h")}
 	err := fakeworker.Once(t.Context(), fakeworker.Options{Admin: door.Address(), ID: "w", JobTypes: []string{"vacuum"}, MaxDetect: 1, MaxExecute: 1, Heartbeat: time.Second, Schema: fakeworker.Descriptor})
 	require.ErrorContains(t, err, "held by host h")
+}
+
+// absent is a fleet without a control plane.
+type absent struct{ joining, over chan struct{} }
+
+func (a absent) Join(ctx context.Context, _ gateway.Worker) (gateway.Member, error) {
+	a.joining <- struct{}{}
+	select {
+	case <-ctx.Done():
+	case <-a.over:
+	}
+	return nil, errors.New("no control plane")
+}
+
+func TestAGatewayStopsWhileAWorkerJoins(t *testing.T) {
+	t.Parallel()
+	all := absent{make(chan struct{}, 1), make(chan struct{})}
+	defer close(all.over)
+	door, _ := serve(t, func(o *gateway.Options) {
+		o.Fleet, o.Session.SchemaWait, o.Session.SilentAfter = all, 100*time.Millisecond, time.Hour // Silence ends a session, too.
+	})
+	stream, connection, err := fakeworker.Dial(t.Context(), door.Address())
+	require.NoError(t, err)
+	defer connection.Close()
+	require.NoError(t, stream.Send(fakeworker.Hello(fakeworker.Options{ID: "w", JobTypes: []string{"vacuum"}})))
+	<-all.joining
+	stopped := make(chan error, 1)
+	go func() { stopped <- door.Stop(context.WithoutCancel(t.Context())) }()
+	testsuite.WaitFor(t, time.Minute, "the stop", func() bool { return len(stopped) == 1 })
+	require.NoError(t, <-stopped)
 }
 
 // untouched is a lease that must not be requested.

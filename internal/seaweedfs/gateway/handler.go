@@ -164,7 +164,12 @@ func (h *handler) hold(ctx context.Context, p prepared, waits func(weed.Blocked)
 	if !translate.Mutates(h.jobType) || !p.masters {
 		return ctx, func() {}, nil
 	}
-	held, release, err = h.lease.Hold(ctx, p.block, waits)
+	held, release, err = h.lease.Hold(ctx, p.block, func(blocked weed.Blocked) error {
+		if h.link.over() {
+			return notSent(session.ErrNotReady) // A worker that connects again waits for this end.
+		}
+		return waits(blocked)
+	})
 	switch {
 	case errors.Is(err, errSilent):
 		return nil, nil, err

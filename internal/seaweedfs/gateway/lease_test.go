@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -112,6 +113,37 @@ func TestAJobWaitsForAnOperatorsShell(t *testing.T) {
 	<-started
 	cancel(jobtype.ErrCanceled)
 	require.ErrorIs(t, <-ended, jobtype.ErrCanceled)
+}
+
+// TestAWaitForTheLeaseEndsWithTheStream: a worker that connects again waits for the end of its earlier jobs.
+func TestAWaitForTheLeaseEndsWithTheStream(t *testing.T) {
+	t.Parallel()
+	m, cluster, block, _, _ := leasing(t, hanging)
+	params := proposalOf(t, m)
+	var token, since int64
+	keep := func() { // Otherwise her lease expires.
+		var err error
+		token, since, err = cluster.Lease("shell", "ann", token, since)
+		require.NoError(t, err)
+	}
+	keep()
+	reported, ended := &progress{}, make(chan error, 1)
+	go func() {
+		_, err := m.handler(t, "weed-vacuum").Execute(context.WithoutCancel(t.Context()), jobtype.Job{ID: "j", Cluster: block, Params: params}, reported)
+		ended <- err
+	}()
+	testsuite.WaitFor(t, time.Minute, "the job to wait", func() bool {
+		keep()
+		reported.mu.Lock()
+		defer reported.mu.Unlock()
+		return len(reported.stages) > 0
+	})
+	m.failed <- errors.New("fenced")
+	testsuite.WaitFor(t, time.Minute, "the wait to end", func() bool {
+		keep()
+		return len(ended) == 1
+	})
+	require.ErrorIs(t, <-ended, jobtype.ErrAtCapacity)
 }
 
 func TestALostLeaseStopsTheJob(t *testing.T) {

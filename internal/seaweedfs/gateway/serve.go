@@ -24,14 +24,15 @@ import (
 // leaveWait bounds the wait of a worker that connects again for the end of its last stream.
 const leaveWait = 15 * time.Second
 
-// WorkerStream implements the service: it returns when the stream is over.
+// WorkerStream implements the service: it returns when the session is over. A worker stops its work with its stream, so
+// the stream does not wait until the worker has left the fleet.
 func (g *Gateway) WorkerStream(s grpc.BidiStreamingServer[pb.WorkerToAdminMessage, pb.AdminToWorkerMessage]) error {
 	if !g.enter() {
 		return status.Error(codes.ResourceExhausted, "the gateway has as many workers as it takes, or stops")
 	}
-	defer g.exit()
 	unique, err := uniqueName()
 	if err != nil {
+		g.exit()
 		return status.Error(codes.Internal, err.Error())
 	}
 	l := newLink(g.options.Session, unique, g.options.Logger)
@@ -39,7 +40,8 @@ func (g *Gateway) WorkerStream(s grpc.BidiStreamingServer[pb.WorkerToAdminMessag
 	go l.tick(s.Context())
 	written := make(chan struct{})
 	go func() { defer close(written); l.write(s) }()
-	g.run(l)
+	go func() { defer g.exit(); g.run(l) }()
+	<-l.ended
 	select {
 	case <-written: // the last message to the worker
 	case <-time.After(stopGrace):
@@ -83,7 +85,7 @@ func (g *Gateway) run(l *link) {
 		return
 	}
 	log := l.named(profile.ID)
-	ctx, cancel := l.context()
+	ctx, cancel := l.joining(g.stopping)
 	defer cancel()
 	id := WorkerID(profile.ID)
 	free, err := g.take(ctx, id, l)
@@ -98,6 +100,7 @@ func (g *Gateway) run(l *link) {
 		return
 	}
 	member, err := g.options.Fleet.Join(ctx, worker)
+	cancel()
 	if err != nil {
 		l.refuse(refusal(err), err)
 		return
@@ -133,13 +136,17 @@ func (g *Gateway) accompany(l *link, member Member, log *slog.Logger) {
 	log.Info("a weed worker has left", "code", closing.Code, "reason", closing.Reason, "error", err)
 }
 
-func (l *link) context() (context.Context, context.CancelFunc) {
+// joining returns a context that ends with the session. A stop of the gateway ends both, because a worker never joins
+// without a control plane.
+func (l *link) joining(stopping <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
+		defer cancel()
 		select {
 		case <-l.ended:
-			cancel()
 		case <-ctx.Done():
+		case <-stopping:
+			l.close(session.CodeShutdown, "the gateway stops")
 		}
 	}()
 	return ctx, cancel
@@ -168,9 +175,7 @@ func (g *Gateway) take(ctx context.Context, id string, l *link) (free func(), er
 				close(own.left)
 			}, nil
 		}
-		select {
-		case <-other.link.ended:
-		default:
+		if !other.link.over() {
 			return nil, fmt.Errorf("another worker with the id %q is connected: give each worker an id of its own", id)
 		}
 		select {

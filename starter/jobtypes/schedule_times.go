@@ -164,20 +164,23 @@ func ranges(values []int) []*schedulepb.Range {
 
 const shownTimes = 6
 
-// shortTimes renders a spec for people, with one unit for each duration: "every 90 min".
+// shortTimes renders a spec for people, with one unit for each duration: "every 90 min offset 4 h". An offset of its own, such as
+// 4h2m43s, is rounded.
 func shortTimes(spec *schedulepb.ScheduleSpec) string {
-	return renderTimes(spec, shownTimes, explain.Setting)
+	return renderTimes(spec, shownTimes, explain.Setting, explain.Span)
 }
 
 // timesText renders a spec for plans: "every 5m", "0 2 * * 1-5 in Europe/Berlin". The same times give the same text.
-func timesText(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, math.MaxInt, short) }
+func timesText(spec *schedulepb.ScheduleSpec) string {
+	return renderTimes(spec, math.MaxInt, short, short)
+}
 
-func renderTimes(spec *schedulepb.ScheduleSpec, most int, short func(time.Duration) string) string {
+func renderTimes(spec *schedulepb.ScheduleSpec, most int, exact, about func(time.Duration) string) string {
 	var times []string
 	for _, interval := range spec.GetInterval() {
-		text := "every " + short(interval.GetInterval().AsDuration())
+		text := "every " + exact(interval.GetInterval().AsDuration())
 		if phase := interval.GetPhase().AsDuration(); phase != 0 {
-			text += " offset " + short(phase)
+			text += " offset " + about(phase)
 		}
 		times = append(times, text)
 	}
@@ -200,7 +203,7 @@ func renderTimes(spec *schedulepb.ScheduleSpec, most int, short func(time.Durati
 		parts = append(parts, "in "+zone)
 	}
 	if jitter := spec.GetJitter().AsDuration(); jitter != 0 {
-		parts = append(parts, "jitter "+short(jitter))
+		parts = append(parts, "jitter "+exact(jitter))
 	}
 	if start := spec.GetStartTime(); start != nil {
 		parts = append(parts, "from "+start.AsTime().Format(time.RFC3339))

@@ -69,6 +69,8 @@ func TestTimesForPeopleHaveOneUnit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "every 90 min offset 10 min jitter 5 s", shortTimes(spec))
 	assert.Equal(t, "every 1h30m offset 10m jitter 5s", timesText(spec))
+	spec.Interval[0].Phase = durationpb.New(14563 * time.Second)
+	assert.Equal(t, "every 90 min offset 4 h jitter 5 s", shortTimes(spec))
 }
 
 // TestTimesForPeopleAreBounded: a file of holidays makes hundreds of calendars, which differ all the same.

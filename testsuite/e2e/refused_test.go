@@ -90,7 +90,7 @@ func (p *inProcess) refusedTasks(run client.WorkflowRun) (refused int) {
 	return refused
 }
 
-// TestARefusedLastTaskCountsOnce: the server refuses the last task of each run, so all its reports are made twice. Each
+// TestARefusedLastTaskCountsOnce: the server refuses the last task of each run, which is repeated with a later time. Each report
 // counts once: failures, turns, entries of the audit log, ended runs.
 func TestARefusedLastTaskCountsOnce(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestARefusedLastTaskCountsOnce(t *testing.T) {
 	r.begin(func(id string) {
 		assert.NoError(t, p.client.Temporal().SignalWorkflow(t.Context(), id, "", contract.SignalSucceeded, contract.SucceededSignal{JobType: "another"}))
 	})
-	// Its last task reports the failure.
+	// Its last task follows the report of the failure.
 	spec := siteSpec(t, "scrub", "default", at("bad/1"))
 	spec.RetryBudget, spec.Policy.RetryLimit = budget(2, 2), 0
 	plain := p.begin("scrub-1", spec)

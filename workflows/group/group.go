@@ -213,13 +213,9 @@ func (r *groupRun) Arguments(pages contract.StatePages) []any {
 	return []any{in}
 }
 
-// lastReleaseRecorded is a change id. A release by a call took effect although the server refused the task that decided the
-// end: a message of the same moment kept the group open, without its lane and its keys.
-const lastReleaseRecorded = "last-release-recorded"
-
 func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	result := r.result()
-	if r.loop.Admission.Used() && !r.core.Final() && workflow.GetVersion(r.ctx, lastReleaseRecorded, workflow.DefaultVersion, 1) >= 1 {
+	if !r.core.Final() {
 		r.loop.Admission.ReleaseBySignal()
 	}
 	if err := r.loop.Close(r.lastEndings()...); err != nil {

@@ -273,10 +273,8 @@ func (l *Link) settle() error {
 	return nil
 }
 
-// Used reports whether the run has something to release.
-func (l *Link) Used() bool { return l.used }
-
-// ReleaseBySignal makes the last release a signal, which the server sends only after it has recorded the end.
+// ReleaseBySignal makes the last release a signal, which the server sends only after it has recorded the end. A call takes
+// effect also if the server refuses the task, and a message that the repeated task has may keep the run open.
 func (l *Link) ReleaseBySignal() { l.calls = false }
 
 // close waits for the delivery of the last endings, because an ended workflow cannot send.

@@ -57,7 +57,7 @@ func targetsOf(code contract.Code, object string) []Target {
 	case contract.CodeClaimHeld:
 		return []Target{{Object: object}}
 	case contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
-		contract.CodeWorkerLimit, contract.CodeLosesWorkers, contract.CodeSlots:
+		contract.CodeWorkerLimit, contract.CodeLosesWorkers, contract.CodeSlots, contract.CodeDraining, contract.CodeWorkerLost:
 		for _, id := range NamesIn(object) {
 			list = append(list, Target{Worker: id})
 		}

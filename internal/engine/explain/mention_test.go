@@ -128,6 +128,8 @@ func TestObjectsHaveTheirPages(t *testing.T) {
 		contract.CodeWorkerLimit: {"node-a, node-b": {{Worker: "node-a"}, {Worker: "node-b"}}},
 		contract.CodeSlots:       {NameSome(slices.Repeat([]string{"node-a"}, MaxNamed+1)): slices.Repeat([]Target{{Worker: "node-a"}}, MaxNamed)},
 		contract.CodeApproval:    {"go-ahead": nil},
+		contract.CodeWorkerLost:  {"node-a": {{Worker: "node-a"}}},
+		contract.CodeDraining:    {"node-a": {{Worker: "node-a"}}},
 	} {
 		for object, targets := range want {
 			assert.Equal(t, targets, Reason{Code: code, Object: object}.withMentions().Targets, "%s(%s)", code, object)

@@ -30,9 +30,10 @@ func (g *Gateway) WorkerStream(s grpc.BidiStreamingServer[pb.WorkerToAdminMessag
 	if !g.enter() {
 		return status.Error(codes.ResourceExhausted, "the gateway has as many workers as it takes, or stops")
 	}
+	defer g.exit()
 	unique, err := uniqueName()
 	if err != nil {
-		g.exit()
+		g.sessions.Done()
 		return status.Error(codes.Internal, err.Error())
 	}
 	l := newLink(g.options.Session, unique, g.options.Logger)
@@ -40,7 +41,7 @@ func (g *Gateway) WorkerStream(s grpc.BidiStreamingServer[pb.WorkerToAdminMessag
 	go l.tick(s.Context())
 	written := make(chan struct{})
 	go func() { defer close(written); l.write(s) }()
-	go func() { defer g.exit(); g.run(l) }()
+	go func() { defer g.sessions.Done(); g.run(l) }()
 	<-l.ended
 	select {
 	case <-written: // the last message to the worker
@@ -71,7 +72,6 @@ func (g *Gateway) exit() {
 	g.mu.Lock()
 	g.count--
 	g.mu.Unlock()
-	g.sessions.Done()
 }
 
 func (g *Gateway) run(l *link) {

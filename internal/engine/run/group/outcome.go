@@ -22,8 +22,8 @@ func (g *course) endIfDone(now time.Time) {
 	g.do(End{Outcome: g.outcome, Reason: g.halt.Why.String()})
 }
 
-// Final reports whether no message of the same moment could have kept the group open: its only detection found nothing.
-// Otherwise a worker that comes may detect late, or take a job that was given up.
+// Final reports whether the group ends whatever message comes in the same moment: its only detection found nothing to do.
+// Any other group may be kept open by a worker that comes.
 func (g *course) Final() bool {
 	return g.cfg.detects() && !g.cfg.DetectEvery && g.begun && g.detect.Failed == "" && g.tally.Counts.Accepted == 0 && !g.halt.On()
 }

@@ -112,7 +112,7 @@ test('search, keys, selected rows and menus', options, async () => {
   await closed();
   // A narrow table has no columns.
   for (const [menu, least] of [['.settings'], ['main details.columns', 1024]]) {
-    await page.$eval(`${menu} summary`, (e) => e.click());
+    await (await page.waitForSelector(`${menu} summary`)).evaluate((e) => e.click()); // A narrow page had no columns a moment ago.
     await page.waitForSelector(`${menu}[open]`);
     assert.deepEqual(await judged(menu, least), [], menu);
     await page.keyboard.press('Escape');

@@ -312,7 +312,8 @@ test('approve a task of a sub-DAG from the page of its parent', { skip, timeout:
   const gate = async (task) => (await stage.get(`/runs/${key(`dag/outer/nested/${task}`)}/items/go-ahead`)).state;
   for (const task of ['one', 'two']) await until(`an approval of ${task}`, async () => (await gate(task)) === 'running');
   await stage.open(page, 'runs/dag~outer~nested');
-  await until('a button for each of the two', () => page.evaluate(() => [...document.querySelectorAll('main button')].filter((b) => b.textContent === 'Approve').length === 2));
+  await until('a button for each of the two', () => page.evaluate(() => [...document.querySelectorAll('main button')].filter((b) => b.textContent === 'Approve').length === 2))
+    .catch(async (cause) => { throw new Error(await page.evaluate(() => document.body.innerText), { cause }); });
   const approved = await act('runs/dag~outer~nested', 'Approve', { Why: 'agreed' });
   assert.equal(approved.lines[0], 'roundsman approve dag/outer/nested/one/go-ahead --reason agreed');
   assert.match(approved.entry.object, /^dag\/outer\/nested\/one\/go-ahead$/);

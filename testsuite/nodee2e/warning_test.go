@@ -46,7 +46,7 @@ func TestAProgramThatWarns(t *testing.T) {
 	programs := backups(t, s.Dir)
 	text := "version: 1\njob_types:\n"
 	for name, keys := range programs {
-		text += "  " + name + ": {handler: command, each_worker: true, schedule: {every: 24h}, policy: {retry_limit: 3}, execute: {" + strings.ReplaceAll(keys, "DIR", s.Dir) + "}}\n"
+		text += "  " + name + ": {handler: command, each_worker: true, schedule: {every: 24h, first_run: scheduled}, policy: {retry_limit: 3}, execute: {" + strings.ReplaceAll(keys, "DIR", s.Dir) + "}}\n"
 	}
 	s.Apply(text)
 	for name := range programs {

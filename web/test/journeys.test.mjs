@@ -313,7 +313,7 @@ test('approve a task of a sub-DAG from the page of its parent', { skip, timeout:
   for (const task of ['one', 'two']) await until(`an approval of ${task}`, async () => (await gate(task)) === 'running');
   await stage.open(page, 'runs/dag~outer~nested');
   await until('a button for each of the two', () => page.evaluate(() => [...document.querySelectorAll('main button')].filter((b) => b.textContent === 'Approve').length === 2))
-    .catch(async (cause) => { throw new Error(await page.evaluate(() => document.body.innerText), { cause }); });
+    .catch(async (cause) => { throw new Error(page.faults.join('; ') + await page.evaluate(() => document.querySelector('main').innerHTML), { cause }); });
   const approved = await act('runs/dag~outer~nested', 'Approve', { Why: 'agreed' });
   assert.equal(approved.lines[0], 'roundsman approve dag/outer/nested/one/go-ahead --reason agreed');
   assert.match(approved.entry.object, /^dag\/outer\/nested\/one\/go-ahead$/);

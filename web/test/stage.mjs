@@ -265,7 +265,7 @@ export class Stage {
     const wait = page.waitForFunction.bind(page);
     page.waitForFunction = (check, options, ...args) => wait(check, { polling: 50, ...options }, ...args);
     page.faults = [];
-    page.on('pageerror', (error) => page.faults.push(error.message));
+    page.on('pageerror', (error) => page.faults.push(error.stack));
     page.on('console', (message) => {
       if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED|status of (4|5)\d\d/.test(message.text())) page.faults.push(message.text());
     });

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +28,7 @@ import (
 // refusals makes the server refuse the first last task of each group: a message comes before its completion.
 type refusals struct {
 	mu sync.Mutex
-	// send sends the message to a group; nil: nothing is refused.
+	// send sends the message to a group. Without it nothing is refused.
 	send func(workflowID string)
 	seen map[string]bool
 	// ends receives the same calls, as the counter of ended runs.
@@ -36,7 +37,7 @@ type refusals struct {
 
 func (r *refusals) intercept(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if task, ok := request.(*workflowservice.RespondWorkflowTaskCompletedRequest); ok {
-		if id := strings.TrimPrefix(task.GetResourceId(), "workflow:"); strings.HasPrefix(id, "group/") && endsRun(task) {
+		if id := strings.TrimPrefix(task.GetResourceId(), "workflow:"); strings.HasPrefix(id, "group/") && slices.ContainsFunc(task.GetCommands(), closes) {
 			if send := r.first(id); send != nil {
 				send(id)
 			}
@@ -65,16 +66,6 @@ func (r *refusals) begin(send func(string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.send = send
-}
-
-func endsRun(task *workflowservice.RespondWorkflowTaskCompletedRequest) bool {
-	for _, command := range task.GetCommands() {
-		switch command.GetCommandType() {
-		case enums.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION, enums.COMMAND_TYPE_FAIL_WORKFLOW_EXECUTION, enums.COMMAND_TYPE_CANCEL_WORKFLOW_EXECUTION:
-			return true
-		}
-	}
-	return false
 }
 
 // refusedTasks counts the tasks of a run that the server refused.

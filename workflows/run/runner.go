@@ -26,7 +26,7 @@ type Options struct {
 	// Results means that other items see the result of an item.
 	Results bool
 	// Calls means that the run calls admission within the workflow task. A task that fails after the call is repeated with
-	// later messages. A run that such a message may keep open uses [Link.ReleaseBySignal] before its end.
+	// later messages. If these may keep the run open, it uses [Link.ReleaseBySignal] before its end.
 	Calls bool
 }
 

@@ -24,8 +24,8 @@ import (
 // leaveWait bounds the wait of a worker that connects again for the end of its last stream.
 const leaveWait = 15 * time.Second
 
-// WorkerStream implements the service: it returns when the session is over. A worker stops its work with its stream, so
-// the stream does not wait until the worker has left the fleet.
+// WorkerStream implements the service. It returns at the end of the session and does not wait until the worker has left
+// the fleet, because a worker stops its work at the end of its stream.
 func (g *Gateway) WorkerStream(s grpc.BidiStreamingServer[pb.WorkerToAdminMessage, pb.AdminToWorkerMessage]) error {
 	if !g.enter() {
 		return status.Error(codes.ResourceExhausted, "the gateway has as many workers as it takes, or stops")

@@ -22,8 +22,8 @@ func (g *course) endIfDone(now time.Time) {
 	g.do(End{Outcome: g.outcome, Reason: g.halt.Why.String()})
 }
 
-// Final reports whether the group ends whatever message comes in the same moment: its only detection found nothing to do.
-// Any other group may be kept open by a worker that comes.
+// Final reports that no message of this moment can keep the group open: its only detection found nothing to do. A worker
+// that comes may keep any other group open.
 func (g *course) Final() bool {
 	return g.cfg.detects() && !g.cfg.DetectEvery && g.begun && g.detect.Failed == "" && g.tally.Counts.Accepted == 0 && !g.halt.On()
 }

@@ -1,6 +1,6 @@
 // The frame of all pages: navigation, the banner for a server that does not answer, zone and theme.
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './action';
 import { arrive } from './arriving';
 import { useConnection, useLogIn } from './connection';
@@ -15,7 +15,7 @@ import { go, type Route, useRoute } from './route';
 import { stream } from './stream';
 import { span, useTold, useZone } from './time';
 import type { Me, Needs } from './types';
-import { Empty, Page } from './ui';
+import { Empty, Failure, Page } from './ui';
 
 const Access = later(() => import('./pages/access').then((m) => m.Access));
 const Audit = later(() => import('./pages/audit').then((m) => m.Audit));
@@ -41,17 +41,17 @@ function pageOf({ parts, params }: Route): ComponentChildren {
     case '':
       return <Overview />;
     case 'job-types':
-      return second === undefined ? <JobTypes params={params} /> : <JobTypePage key={second} name={second} />;
+      return second === undefined ? <JobTypes params={params} /> : <JobTypePage name={second} />;
     case 'plan':
       return <PlanPage />;
     case 'submit':
-      return <SubmitPage key={second} name={second ?? ''} />;
+      return <SubmitPage name={second ?? ''} />;
     case 'workers':
-      return second === undefined ? <Workers params={params} /> : <WorkerPage key={second} id={second} />;
+      return second === undefined ? <Workers params={params} /> : <WorkerPage id={second} />;
     case 'runs':
       if (second === undefined) return <Runs params={params} />;
-      if (parts[3] !== undefined) return <ItemPage key={parts.join('/')} run={second} id={parts[3]} params={params} />;
-      return <RunPage key={second} id={second} params={params} />;
+      if (parts[3] !== undefined) return <ItemPage run={second} id={parts[3]} params={params} />;
+      return <RunPage id={second} params={params} />;
     case 'locks':
       return <Locks params={params} />;
     case 'calendar':
@@ -72,6 +72,13 @@ function pageOf({ parts, params }: Route): ComponentChildren {
       </Empty>
     </Page>
   );
+}
+
+// Guarded shows the error of a page that cannot be drawn, instead of a part of it. A new address is a new attempt.
+function Guarded({ route, children }: { route: Route; children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary((cause) => console.error(cause));
+  useEffect(reset, [route]);
+  return error ? <Failure error={error} what="This page cannot be drawn. Reload it, or report this" /> : <>{children}</>;
 }
 
 export function App() {
@@ -118,7 +125,7 @@ export function App() {
         {!asked && <HandOver route={route} />}
       </div>
       <main ref={main} id="main" class={asked ? 'outside' : undefined} tabIndex={-1}>
-        {asked ? <LogIn /> : pageOf(route)}
+        {asked ? <LogIn /> : <Guarded key={path} route={route}>{pageOf(route)}</Guarded>}
       </main>
       {!asked && <Dialog page={path} />}
       {!asked && over && <Palette key={over} sheet={over === 'sheet'} close={() => setOver((now) => (now === over ? undefined : now))} />}

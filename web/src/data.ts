@@ -25,15 +25,14 @@ setInterval(() => {
   if (!stream.up && !document.hidden) void client.refetchQueries({ type: 'active' });
 }, slow);
 
-// useTopic follows the topic of a request while live and passes its newest picture to show.
+// useTopic follows the topic of a request while live and passes its newest picture to show. After a change of the path the
+// old topic is still followed until the next frame, so each topic has the show of its own path.
 function useTopic<T>(path: string | undefined, live: boolean, show: (data: T) => void) {
   const topic = live ? topicOf(path) : undefined;
-  const shown = useRef(show);
-  shown.current = show;
   useEffect(() => {
     if (!topic) return;
     return stream.watch(topic, ({ data }) => {
-      if (data !== undefined) shown.current(data as T);
+      if (data !== undefined) show(data as T);
       else void client.invalidateQueries({ queryKey: [path] }); // The query has the reason.
     });
   }, [topic, path]);

@@ -187,7 +187,8 @@ test('a control plane and a server that are killed', { skip, timeout: 600_000 },
   await page.close();
 });
 
-test('the banner goes with the answer for the topic that it was about', { skip, timeout: 600_000 }, async () => {
+// told returns a page whose stream has window.happens(event) for events of a test.
+async function told() {
   const page = await stage.page();
   await page.evaluateOnNewDocument(() => {
     const plain = window.fetch;
@@ -210,6 +211,11 @@ test('the banner goes with the answer for the topic that it was about', { skip, 
       return new Response(both, response);
     };
   });
+  return page;
+}
+
+test('the banner goes with the answer for the topic that it was about', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
   await stage.open(page, 'workers');
   await until('its stream', () => page.evaluate(() => Boolean(window.happens)));
   const data = await stage.get('/workers?limit=1000&loads=false');
@@ -218,5 +224,38 @@ test('the banner goes with the answer for the topic that it was about', { skip, 
   await page.waitForSelector('.banner');
   await page.evaluate((data) => window.happens({ topic: 'workers', data }), data);
   await until('no banner', async () => !(await page.$('.banner')));
+  await page.close();
+});
+
+test('news of what a page showed before stay there', { skip, timeout: 600_000 }, async () => {
+  const run = await stage.runDAG('after-news');
+  const page = await told();
+  await stage.open(page, 'calendar');
+  await until('its stream', () => page.evaluate(() => Boolean(window.happens)));
+  const topic = '/forecast?limit=10000';
+  const data = await stage.get(topic);
+  // They come between the new drawing and its effects, which wait for a frame.
+  await page.evaluate(async (topic, data) => {
+    const { requestAnimationFrame: frame, setTimeout: later } = window;
+    const held = [];
+    window.requestAnimationFrame = (then) => held.push(then);
+    window.setTimeout = (then, after, ...of) => (after > 0 && after <= 100 ? held.push(then) : later(then, after, ...of));
+    location.hash = '#/calendar?view=past';
+    while (![...document.querySelectorAll('main select')].some((one) => one.value === 'past')) await new Promise((then) => later(then));
+    window.happens({ topic, data });
+    await new Promise((then) => later(then, 100));
+    Object.assign(window, { requestAnimationFrame: frame, setTimeout: later });
+    for (const then of held) then();
+  }, topic, data);
+  await page.evaluate((at) => { location.hash = at; }, `#/runs/${key(run)}`);
+  await until('the graph', () => page.evaluate(() => document.querySelector('.graphs .graph-tools') !== null)).catch((cause) => { throw new Error(page.faults.join('; '), { cause }); });
+  assert.deepEqual(page.faults, []);
+
+  // A page that cannot be drawn says so, and the next one is drawn.
+  await page.evaluate((topic) => window.happens({ topic, data: {} }), `/runs/${key(run)}`);
+  await until('its error', () => page.evaluate(() => /cannot be drawn/.test(document.querySelector('main [role=alert]')?.textContent ?? '')));
+  assert.match(page.faults.join(), /undefined/);
+  await page.evaluate(() => { location.hash = '#/workers'; });
+  await until('another page', () => page.evaluate(() => document.querySelector('main h1')?.textContent === 'Workers' && !document.querySelector('main [role=alert]')));
   await page.close();
 });

@@ -14,6 +14,14 @@ before(async () => {
 });
 after(() => stage?.down());
 
+// counted is what a page holds after garbage collection.
+async function counted(session) {
+  for (let i = 0; i < 3; i++) await session.send('HeapProfiler.collectGarbage');
+  const { nodes, jsEventListeners } = await session.send('Memory.getDOMCounters');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  return { nodes, listeners: jsEventListeners, heap: usedSize };
+}
+
 test('navigation and changes leave nothing behind', { skip, timeout: 900_000 }, async () => {
   const page = await stage.page();
   const session = await page.createCDPSession();
@@ -23,10 +31,7 @@ test('navigation and changes leave nothing behind', { skip, timeout: 900_000 }, 
   const pages = ['job-types', 'job-types/compact', 'runs', `runs/${run}`, `runs/${run}/items/job-00001`, 'runs/dag~steps~kept', 'workers', 'workers/node-a', 'locks', 'calendar', 'audit', 'doctor', 'plan', 'submit/compact', ''];
   const counts = async () => {
     await page.waitForNetworkIdle({ idleTime: 300, concurrency: 1 });
-    for (let i = 0; i < 3; i++) await session.send('HeapProfiler.collectGarbage');
-    const { nodes, jsEventListeners } = await session.send('Memory.getDOMCounters');
-    const { usedSize } = await session.send('Runtime.getHeapUsage');
-    return { nodes, listeners: jsEventListeners, heap: usedSize };
+    return counted(session);
   };
   const round = async () => {
     for (const path of pages) {
@@ -66,4 +71,35 @@ test('navigation and changes leave nothing behind', { skip, timeout: 900_000 }, 
   assert.ok(later.heap <= before.heap * 2, `${before.heap}, then ${later.heap} bytes`);
   assert.deepEqual(page.faults, []);
   await page.close();
+});
+
+const minutes = Number(process.env.MINUTES ?? 0);
+
+test('tabs that stay open do not grow', { skip: skip || (minutes === 0 && 'MINUTES=60 keeps them open for an hour'), timeout: (minutes + 10) * 60_000 }, async () => {
+  const tabs = [];
+  for (const route of ['', 'runs/SLOW', 'job-types/compact']) {
+    const page = await stage.page();
+    await stage.open(page, route);
+    tabs.push({ route, page, session: await page.createCDPSession(), held: [] });
+  }
+  for (const { session } of tabs) await session.send('HeapProfiler.enable');
+  const samples = 12;
+  for (let sample = 0; sample <= samples; sample++) {
+    const end = Date.now() + (sample > 0 ? (minutes * 60_000) / samples : 0);
+    while (Date.now() < end) {
+      await stage.shell('roundsman jobtypes run compact --wait').catch((cause) => assert.match(cause.message, /still runs/));
+      await new Promise((then) => setTimeout(then, 5000));
+    }
+    for (const tab of tabs) {
+      tab.held.push(await counted(tab.session));
+      console.log(`${new Date().toISOString()} #/${tab.route}: ${JSON.stringify(tab.held.at(-1))}`);
+    }
+  }
+  for (const { route, page, held } of tabs) {
+    // The first third fills caches.
+    const [early, late] = [held[samples / 3], held[samples]];
+    assert.ok(late.heap <= early.heap * 1.25 + 500_000 && late.nodes <= early.nodes * 1.5 + 500, `#/${route}: ${JSON.stringify(early)}, then ${JSON.stringify(late)}`);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  }
 });

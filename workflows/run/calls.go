@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/callopts"
 )
 
-// Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in docs/workers.md.
+// Timeouts of the calls below. Their sources are in ADR 30 and in docs/workers.md.
 const (
 	// adoptTimeout is [engine.TakeTimeout] after an outage of the server, when workers come back one after the other.
 	adoptTimeout = 4 * time.Second

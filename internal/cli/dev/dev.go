@@ -26,8 +26,8 @@ func (c *commands) devCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dev", Usage: "run everything on this machine",
 		Description: `State is kept in the data dir and survives kill -9: a group that was running continues. On the
-first start every enabled job type runs once; after that the schedules decide. Without --config a
-quickstart is run. Ctrl-C drains the workers; a second one ends at once. The server is its own,
+first start every enabled job type runs once; after that the schedules decide. Without --config,
+ROUNDSMAN_CONFIG and a roundsman.yaml in this directory a quickstart is run. Ctrl-C drains the workers; a second one ends at once. The server is its own,
 whatever TEMPORAL_ADDRESS says; only --address makes it use another one.
 
 With --once every enabled job type runs once, a summary is printed, and the exit code is 0 only

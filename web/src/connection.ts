@@ -8,8 +8,8 @@ export interface State {
   why: string;
 }
 
-// Part can be unavailable on its own.
-type Part = 'plane' | 'server';
+// Part can be unavailable on its own. A proxy may refuse only the stream.
+type Part = 'plane' | 'stream' | 'server';
 
 class Connection {
   #lost = new Map<Part, string>();
@@ -31,11 +31,21 @@ class Connection {
     if (this.#lost.delete(part)) this.#tell();
   }
 
+  // read says that what is on screen was read without the stream.
+  read() {
+    if (!this.#lost.has('stream') || this.#lost.has('plane')) return;
+    this.#set({ ...this.#state, since: Date.now() });
+  }
+
   #tell() {
-    const why = this.#lost.get('plane') ?? this.#lost.get('server');
+    const why = this.#lost.get('plane') ?? this.#lost.get('stream') ?? this.#lost.get('server');
     const was = this.#state;
     if (why === (was.lost ? was.why : undefined)) return;
-    this.#state = why === undefined ? { lost: false, since: 0, why: '' } : { lost: true, since: was.lost ? was.since : Date.now(), why };
+    this.#set(why === undefined ? { lost: false, since: 0, why: '' } : { lost: true, since: was.lost ? was.since : Date.now(), why });
+  }
+
+  #set(state: State) {
+    this.#state = state;
     for (const listener of this.#listeners) listener();
   }
 }

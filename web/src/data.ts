@@ -3,7 +3,7 @@
 import { QueryClient, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, sendTagged } from './api';
-import { stream, topicOf } from './stream';
+import { gone, stream, topicOf } from './stream';
 
 export const client = new QueryClient({
   defaultOptions: {
@@ -31,9 +31,9 @@ function useTopic<T>(path: string | undefined, live: boolean, show: (data: T) =>
   const topic = live ? topicOf(path) : undefined;
   useEffect(() => {
     if (!topic) return;
-    return stream.watch(topic, ({ data }) => {
+    return stream.watch(topic, ({ data, problem }) => {
       if (data !== undefined) show(data as T);
-      else void client.invalidateQueries({ queryKey: [path] }); // The query has the reason.
+      else void client[gone(problem) ? 'resetQueries' : 'invalidateQueries']({ queryKey: [path] }); // The query has the reason.
     });
   }, [topic, path]);
   return topic;
@@ -63,23 +63,24 @@ export function useGet<T>(path: string | undefined, live = true) {
 }
 
 // samePage reports whether two paths are the same list with other filters. Its old rows stay until the new
-// ones arrive.
+// ones arrive. Those of `single` are no lists: another query is about another thing or person.
+const single = /^\/(explain|access)\?/;
 function samePage(query: unknown, path: string | undefined): boolean {
   const before = (query as { queryKey?: unknown[] } | undefined)?.queryKey?.[0];
-  return typeof before === 'string' && before.split('?')[0] === path?.split('?')[0];
+  return typeof before === 'string' && !single.test(before) && before.split('?')[0] === path?.split('?')[0];
 }
 
 // changed refetches all data on screen, since an action may change more than its target.
 export const changed = () => client.invalidateQueries();
 
 // useList reads a list page by page while the user scrolls. The stream updates the first page; a change of
-// it refetches the later pages.
+// it refetches the later pages, also one that is on its way and would bring the old first page along.
 export function useList<P extends { next?: string }>(path: string) {
   const key = [path, 'pages'];
   const pageAt = (cursor: string) => `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
   const topic = useTopic<P>(path, true, (first) => {
     const shown = client.getQueryData<{ pages: P[] }>(key)?.pages.length ?? 0;
-    if (shown > 1) void client.invalidateQueries({ queryKey: key });
+    if (shown > 1 || (shown > 0 && client.isFetching({ queryKey: key }) > 0)) void client.invalidateQueries({ queryKey: key });
     else client.setQueryData(key, { pages: [first], pageParams: [''] });
   });
   const found = useInfiniteQuery<P, Error, { pages: P[] }, string[], string>({
@@ -144,8 +145,9 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
     const ends = Array.from({ length: last - first + 1 }, (_, i) => at(first + i)).map((page) =>
       stream.watch(
         page,
-        ({ data }) => {
+        ({ data, problem }) => {
           if (data !== undefined) client.setQueryData([page], { answer: data, tag: '' });
+          else if (gone(problem)) void client.resetQueries({ queryKey: [page] });
         },
         still,
         client.getQueryData<WindowPage<T>>([page])?.tag,

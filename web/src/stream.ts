@@ -13,6 +13,9 @@ interface News {
 
 type Listener = (news: News) => void;
 
+// gone reports whether a topic is refused for good, like a removed worker: its picture is not only stale.
+export const gone = (problem: Problem | undefined) => problem !== undefined && !problem.retryable && !problem.unreachable;
+
 const again = 500; // Milliseconds until the next attempt.
 const settle = 5; // Requests of a page within this time share one stream.
 const quiet = 40_000; // A comment comes every 15 s; after this time the connection is dead.
@@ -20,6 +23,7 @@ const keepFor = 5000; // A topic without viewers is kept this long for a return 
 const hiddenFor = 5000; // Hidden tabs close the stream: a browser has six connections to a server.
 const patience = 4000; // A page without a stream sends its own request after this time.
 const most = 40; // The server's limit of topics per stream.
+const longest = 8000; // The server's limit of a Last-Event-ID.
 
 // lists maps requests for whole lists to their topics.
 const lists: Record<string, string> = {
@@ -63,15 +67,19 @@ class Stream {
   #digests = new Map<string, string>();
   // texts are the pictures of the open stream as they were sent, for patches.
   #texts = new Map<string, string>();
-  // up is true while the connection works.
-  up = false;
+  // down is since when the connection does not work.
+  #down: number | undefined = Date.now();
 
   constructor() {
     document.addEventListener('visibilitychange', () => {
       if (document.hidden) this.#hide();
-      else this.#soon(0);
+      else this.#anew();
     });
-    addEventListener('online', () => this.#soon(0));
+    addEventListener('online', () => this.#anew());
+  }
+
+  get up() {
+    return this.#down === undefined;
   }
 
   // watch calls listener with the pictures of a topic, at first with the last one. It returns a function that ends
@@ -94,17 +102,19 @@ class Stream {
     setTimeout(() => {
       if (all.size > 0 || this.#listeners.get(topic) !== all) return;
       this.#listeners.delete(topic);
-      this.#latest.delete(topic);
-      this.#digests.delete(topic);
+      this.#forget(topic);
       this.#denied.delete(topic);
       this.#back(topic);
       this.#soon(settle);
     }, keepFor);
   }
 
-  // picture returns the newest picture of a topic. Without a stream it sends the request for the same data.
+  // picture returns the newest picture of a topic. Without a stream it sends the request for the same data. The stream
+  // would not repeat the picture before, if that is true again when it is back.
   picture<T>(topic: string, path: string, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
+      const down = this.#down === undefined ? 0 : Date.now() - this.#down;
+      if (down >= patience) this.#forget(topic);
       let end = () => {};
       const done = (then: () => void) => {
         clearTimeout(late);
@@ -112,8 +122,13 @@ class Stream {
         queueMicrotask(() => end());
       };
       const late = setTimeout(() => {
-        if (!this.up) get<T>(path, signal).then((data) => done(() => resolve(data)), (cause) => done(() => reject(cause)));
-      }, patience);
+        if (this.up) return;
+        const read = (data: T) => {
+          connection.read();
+          resolve(data);
+        };
+        get<T>(path, signal).then((data) => done(() => read(data)), (cause) => done(() => reject(cause)));
+      }, Math.max(patience - down, 0));
       end = this.watch(topic, ({ data, problem }) => {
         if (data !== undefined) done(() => resolve(data as T));
         else done(() => reject(problem));
@@ -126,7 +141,7 @@ class Stream {
   restart() {
     this.#denied.clear();
     this.#close();
-    this.#soon(0);
+    this.#anew();
   }
 
   // stop sends no requests until the next restart or page.
@@ -148,7 +163,18 @@ class Stream {
     this.#open?.control.abort();
     this.#open = undefined;
     this.#texts.clear();
-    this.up = false;
+    this.#down ??= Date.now();
+  }
+
+  // anew opens the stream after a time in which it was not tried.
+  #anew() {
+    if (!this.up) this.#down = Date.now();
+    this.#soon(0);
+  }
+
+  #forget(topic: string) {
+    this.#latest.delete(topic);
+    this.#digests.delete(topic);
   }
 
   #soon(after: number) {
@@ -184,24 +210,30 @@ class Stream {
     if (this.#open !== mine) return;
     this.#close();
     if (problem?.status === 401) return; // The log-in restarts it.
-    if (problem?.status === 403) await this.#sort(topics);
-    else if (!problem || problem.status === 0) unreachable();
-    this.#soon(problem?.status === 403 ? 0 : again);
+    const sorted = problem?.status === 403 && (await this.#sort(topics));
+    if (!problem) unreachable();
+    else if (!sorted) connection.lost('stream', `The event stream is refused: ${problem.code.startsWith('HTTP_') ? `HTTP status ${problem.status}` : problem.message}.`);
+    this.#soon(sorted ? 0 : again);
   }
 
   // read follows a stream to its end and returns the reason for a refusal.
   async #read(topics: string[], signal: AbortSignal): Promise<Problem | undefined> {
     const headers: Record<string, string> = { Accept: 'text/event-stream' };
     // The server need not repeat pictures at hand, except whether Temporal answers.
-    const known = topics.filter((topic) => this.#digests.has(topic) && topic !== 'server');
-    if (known.length > 0) headers['Last-Event-ID'] = known.map((topic) => `${named(topic)}=${this.#digests.get(topic)}`).join(',');
+    let known = '';
+    for (const topic of topics) {
+      const one = `${known && ','}${named(topic)}=${this.#digests.get(topic)}`;
+      if (this.#digests.has(topic) && topic !== 'server' && known.length + one.length <= longest) known += one;
+    }
+    if (known !== '') headers['Last-Event-ID'] = known;
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     try {
       const response = await fetch(`${base}/events?${topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join('&')}&patches=true`, { headers, signal });
       heard(response.headers.get('Date'));
-      if (!response.ok || !response.body) return problemOf(response.status, await response.text());
       connection.found('plane');
-      this.up = true;
+      if (!response.ok || !response.body) return problemOf(response.status, await response.text());
+      connection.found('stream');
+      this.#down = undefined;
       const reader = response.body.pipeThrough(new TextDecoderStream() as never).getReader() as unknown as ReadableStreamDefaultReader<string>;
       const dead = new Promise<{ done: true; value?: string }>((resolve) => {
         const arm = () => {
@@ -253,6 +285,7 @@ class Stream {
       this.#away.add(topic);
       connection.lost('server', problem.message);
     } else if (!problem || topic !== 'server') this.#back(topic);
+    if (gone(problem)) this.#forget(topic);
     const news: News = { data: data ?? this.#latest.get(topic)?.data, ...(problem ? { problem } : {}) };
     this.#latest.set(topic, news);
     for (const listener of this.#listeners.get(topic) ?? []) listener(news);
@@ -265,7 +298,7 @@ class Stream {
     if (this.#away.size === 0) connection.found('server');
   }
 
-  // sort finds the refused topics, since a stream is refused as a whole.
+  // sort finds the refused topics, since a stream is refused as a whole. It reports whether there are any.
   async #sort(topics: string[]) {
     for (const [path, topic] of Object.entries(lists)) {
       if (!topics.includes(topic)) continue;
@@ -277,6 +310,7 @@ class Stream {
         this.#tell(topic, { problem: cause });
       }
     }
+    return topics.some((topic) => this.#denied.has(topic));
   }
 }
 

@@ -1,7 +1,8 @@
 // What is on screen follows what happens, by one stream for each tab, also after the
 // control plane or the server was killed.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { quiet } from './quiet.mjs';
 import { key, missing, Stage, until } from './stage.mjs';
@@ -187,24 +188,36 @@ test('a control plane and a server that are killed', { skip, timeout: 600_000 },
   await page.close();
 });
 
-// told returns a page whose stream has window.happens(event) for events of a test.
+// told returns a page whose stream has window.happens(event, id) for events of a test, and window.cut() to end it. The first of
+// window.answers whose `to` matches the address of a request answers it.
 async function told() {
   const page = await stage.page();
   await page.evaluateOnNewDocument(() => {
+    window.answers = [];
     const plain = window.fetch;
     window.fetch = async (...request) => {
+      const answer = window.answers.find(({ to }) => new RegExp(to).test(decodeURIComponent(request[0])));
+      if (answer) return new Response(await answer.body, { status: answer.status ?? 200 });
       const response = await plain(...request);
-      if (!/\/events\?/.test(request[0]) || !response.body) return response;
+      if (!/\/events\?/.test(request[0]) || !response.ok) return response;
       const reader = response.body.getReader();
       const both = new ReadableStream({
         start: (control) => {
-          window.happens = (event) => control.enqueue(new TextEncoder().encode(`event: change\ndata: ${JSON.stringify(event)}\n\n`));
+          const happens = (window.happens = (event, id = '') => control.enqueue(new TextEncoder().encode(`event: change\nid: ${id}\ndata: ${JSON.stringify(event)}\n\n`)));
+          const ended = (cause) => {
+            if (window.happens === happens) delete window.happens;
+            control.error(cause);
+          };
+          window.cut = () => {
+            delete window.happens;
+            void reader.cancel();
+          };
           const read = ({ done, value }) => {
             if (done) return control.close();
             control.enqueue(value);
-            reader.read().then(read, (cause) => control.error(cause));
+            reader.read().then(read, ended);
           };
-          reader.read().then(read, (cause) => control.error(cause));
+          reader.read().then(read, ended);
         },
         cancel: () => reader.cancel(),
       });
@@ -214,10 +227,12 @@ async function told() {
   return page;
 }
 
+const streams = (page) => until('its stream', () => page.evaluate(() => Boolean(window.happens)));
+
 test('the banner goes with the answer for the topic that it was about', { skip, timeout: 600_000 }, async () => {
   const page = await told();
   await stage.open(page, 'workers');
-  await until('its stream', () => page.evaluate(() => Boolean(window.happens)));
+  await streams(page);
   const data = await stage.get('/workers?limit=1000&loads=false');
   // One picture comes late, after the server has answered again.
   await page.evaluate(() => window.happens({ topic: 'workers', problem: { status: 503, unreachable: true } }));
@@ -231,7 +246,7 @@ test('news of what a page showed before stay there', { skip, timeout: 600_000 },
   const run = await stage.runDAG('after-news');
   const page = await told();
   await stage.open(page, 'calendar');
-  await until('its stream', () => page.evaluate(() => Boolean(window.happens)));
+  await streams(page);
   const topic = '/forecast?limit=10000';
   const data = await stage.get(topic);
   // They come between the new drawing and its effects, which wait for a frame.
@@ -258,5 +273,102 @@ test('news of what a page showed before stay there', { skip, timeout: 600_000 },
   assert.match(page.faults.join(), /undefined/);
   await page.evaluate(() => { location.hash = '#/workers'; });
   await until('another page', () => page.evaluate(() => document.querySelector('main h1')?.textContent === 'Workers' && !document.querySelector('main [role=alert]')));
+  await page.close();
+});
+
+test('a stream that a proxy refuses has a banner, and the page is read without it', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
+  await page.evaluateOnNewDocument(() => {
+    const plain = window.setInterval;
+    window.setInterval = (then, ms, ...of) => plain(then, ms === 30_000 ? 500 : ms, ...of);
+  });
+  await stage.open(page, 'workers');
+  await streams(page);
+  await page.evaluate(() => {
+    window.answers = [{ to: '/events', status: 502, body: '<html>Bad Gateway</html>' }];
+    window.cut();
+  });
+  await shown(page, '.banner', 'The event stream is refused: HTTP status 502. Running jobs continue.');
+  await post('/workers/node-b/cordon');
+  await shown(page, '.state', 'cordoned');
+  assert.ok(await page.$('.banner'), 'the banner stays while requests are answered');
+  await page.evaluate(() => { window.answers = []; });
+  await until('no banner', async () => !(await page.$('.banner')));
+  await post('/workers/node-b/uncordon');
+  await shown(page, '.state', 'cordoned', false);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test('a stream with more pictures at hand than its header takes comes back', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
+  await stage.open(page, 'workers');
+  await streams(page);
+  const data = await stage.get('/workers?limit=1000&loads=false');
+  await page.evaluate((data) => window.happens({ topic: 'workers', data }, `workers=${'x'.repeat(9000)}`), data);
+  await page.evaluate(() => window.cut());
+  await streams(page);
+  await page.close();
+});
+
+test('a page whose object is removed says so', { skip, timeout: 600_000 }, async () => {
+  const file = join(stage.dir, 'passing.yaml');
+  const apply = (types, flags = '') => {
+    writeFileSync(file, `version: 1\nowner: passing\n${types}`);
+    return stage.shell(`roundsman apply --config ${file}${flags}`);
+  };
+  await apply(`job_types:
+  passing:
+    handler: command
+    description: It does not stay.
+    schedule: {every: 365d, first_run: scheduled}
+    detect: {command: ["true"], format: lines}
+    execute: {command: ["true"]}
+`);
+  const page = await told();
+  await stage.open(page, 'job-types/passing');
+  await shown(page, 'main', 'It does not stay.');
+  await streams(page);
+  await apply('', ' --prune');
+  await shown(page, 'main [role=alert]', 'Job type passing cannot be shown');
+  assert.ok(!(await page.$eval('main', (e) => e.innerText)).includes('It does not stay.'));
+
+  await stage.open(page, 'workers/node-b');
+  await streams(page);
+  const data = await stage.get('/workers/node-b');
+  const happens = (news) => page.evaluate((news) => window.happens({ topic: '/workers/node-b', ...news }), news);
+  await happens({ problem: { status: 503, retryable: true, detail: 'later' } });
+  await happens({ problem: { status: 403, detail: 'You may not see it.' } });
+  await shown(page, 'main [role=alert]', 'You may not see it.');
+  await happens({ data });
+  await page.waitForFunction(() => document.querySelector('.title .word') && !document.querySelector('main [role=alert]'));
+  await happens({ problem: { status: 503, retryable: true, detail: 'later' } });
+  await page.evaluate(() => new Promise((then) => requestAnimationFrame(() => setTimeout(then, 0))));
+  assert.ok(await page.$('.title .word'), 'what may pass leaves the picture');
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test('a page of a list that is on its way does not bring back an old first page', { skip, timeout: 600_000 }, async () => {
+  await stage.openRun('slow');
+  const [run] = (await stage.get('/runs?counts=true&limit=1')).runs;
+  const runs = (...names) => names.map((name) => ({ ...run, workflow_id: `dag/steps/${name}`, run_id: name }));
+  const page = await told();
+  await stage.open(page, 'runs');
+  await streams(page);
+  const names = () => page.$$eval('[aria-label=Runs] .row .name', (all) => all.map((e) => e.textContent.replace('steps ', '')));
+  const happens = (data) => page.evaluate((data) => window.happens({ topic: '/runs?counts=true&limit=100', data }), data);
+  await page.evaluate((later, last) => {
+    window.answers = [
+      { to: 'cursor=early', body: new Promise((then) => { window.late = () => then(later); }) },
+      { to: 'cursor=late', body: last },
+    ];
+  }, JSON.stringify({ runs: runs('b') }), JSON.stringify({ runs: runs('c') }));
+  await happens({ runs: runs('a'), next: 'early' });
+  await until('the first page', async () => (await names()).join() === 'a');
+  await happens({ runs: runs('new', 'a'), next: 'late' });
+  await page.evaluate(() => window.late());
+  await until('both pages', async () => (await names()).length > 2 || (await names()).includes('b'));
+  assert.deepEqual(await names(), ['new', 'a', 'c']);
   await page.close();
 });

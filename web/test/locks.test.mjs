@@ -68,3 +68,24 @@ test('a chain leads to its root, whose button ends the wait', { skip, timeout: 6
   assert.deepEqual(page.faults, []);
   await page.close();
 });
+
+test('an explanation is never shown under the name of another run', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  await page.evaluateOnNewDocument(() => {
+    const plain = window.fetch;
+    window.fetch = async (...request) => {
+      if (window.held?.some((one) => decodeURIComponent(decodeURIComponent(request[0])).includes(one))) await new Promise((then) => { window.release = then; });
+      return plain(...request);
+    };
+  });
+  await stage.open(page, `locks?why=${encodeURIComponent(waiter)}`);
+  const said = () => page.evaluate(() => [...document.querySelectorAll('main section')].find((e) => e.querySelector('h2').textContent.startsWith('Who blocks it')).innerText);
+  await until('why it waits', async () => /LANE_BUSY/.test(await said()));
+  await page.evaluate((of) => {
+    window.held = [`/explain?thing=${of}`];
+    location.hash = `#/locks?why=${encodeURIComponent(of)}`;
+  }, middle);
+  await until('the other run', () => page.evaluate((of) => [...document.querySelectorAll('main section')].some((e) => e.querySelector('h2').textContent.startsWith('Who blocks it') && e.querySelector(`a[title="${of}"]`)) && Boolean(window.release), middle));
+  assert.doesNotMatch(await said(), /LANE_BUSY/);
+  await page.close();
+});

@@ -64,6 +64,27 @@ test('access has the rights of a person at the side, from 1,024 px', { skip, tim
   await page.close();
 });
 
+test('the rights of a person are not shown as those of another one', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  await page.evaluateOnNewDocument(() => {
+    const plain = window.fetch;
+    window.fetch = (...request) => (/name=bob/.test(request[0]) ? new Promise(() => { window.asked = true; }) : plain(...request));
+  });
+  await stage.open(page, 'access');
+  const said = () => page.evaluate(() => [...document.querySelectorAll('main section')].find((e) => /What may a person do/.test(e.querySelector('h2').textContent)).innerText);
+  const type = (name) => page.evaluate((name) => {
+    const input = [...document.querySelectorAll('main label')].find((e) => /^Person/.test(e.textContent)).querySelector('input');
+    input.value = name;
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+  }, name);
+  await type('ann');
+  await until('her rights', async () => /Nothing: no binding/.test(await said()));
+  await type('bob');
+  await until('the question', () => page.evaluate(() => window.asked === true));
+  assert.doesNotMatch(await said(), /Nothing: no binding/);
+  await page.close();
+});
+
 // A page is loaded once and then resized: both sizes lay it out anew.
 test('pages fit 360 px, and 720 px at 200 %', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page({ width: 360, height: 740 });

@@ -192,7 +192,12 @@ test('workers are drained together, runs are canceled together', options, async 
   await press('Escape');
 });
 
-test('a selection stays while the span of "Started within" moves', options, async () => {
+test('the list and a selection in it stay while the span of "Started within" moves', options, async () => {
+  const since = new Set();
+  const asks = (request) => {
+    for (const [, at] of decodeURIComponent(decodeURIComponent(request.url())).matchAll(/\/runs\?since=(\d{4}-[^&]+)/g)) since.add(at);
+  };
+  page.on('request', asks);
   await stage.open(page, 'runs?since=24');
   await page.waitForSelector('.row');
   await focusTable('Runs');
@@ -205,6 +210,8 @@ test('a selection stays while the span of "Started within" moves', options, asyn
   await page.click('[aria-label="Runs"] [role=columnheader] button');
   await until('another order', async () => /sort=/.test(page.url()));
   assert.equal(await selected(), '1 selected');
+  page.off('request', asks);
+  assert.equal(since.size, 1, 'a later instant would be another list');
   await stage.open(page, 'runs');
 });
 

@@ -1,6 +1,6 @@
 // Runs of job types and of DAGs, newest first.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { actsOnRun } from '../acts/runs';
 import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
@@ -17,8 +17,7 @@ import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
-// startedWithin returns the time some hours ago, rounded to a minute, so that the list keeps its address for a
-// minute.
+// startedWithin returns the time some hours ago, rounded to a minute, so that viewers share one picture.
 function startedWithin(hours: string): string {
   const minute = 60_000;
   return Number(hours) > 0 ? new Date(Math.floor(viewed() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
@@ -34,13 +33,14 @@ export function Runs({ params }: { params: URLSearchParams }) {
   const by = params.get('sort') ?? '';
   const medium = useMedium();
   const dry = params.get('dry_runs') ?? '';
+  const from = useMemo(() => startedWithin(since), [since, frozen()]); // A later one would be another list, from its first page.
   const path = `/runs${query({
     kind,
     job_type: kind === 'dag' ? '' : name,
     dag: kind === 'dag' ? name : '',
     running: state === 'running',
     outcome: state === 'running' ? '' : state,
-    since: startedWithin(since),
+    since: from,
     dry_runs: dry === 'true',
     until: frozen() === undefined ? '' : new Date(frozen() ?? 0).toISOString(),
     counts: true,
@@ -94,7 +94,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
   );
   return (
     <Page title="Runs" head={failed.data && headOf(failed.data)}>
-      {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={startedWithin(since)} />}
+      {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={from} />}
       <List
         found={found}
         runs={pages.slice(0, by === '' ? undefined : 1).flatMap((page) => page.runs ?? [])}
@@ -196,7 +196,7 @@ interface Listed {
   by: string;
   path: string;
   tools: ComponentChildren;
-  // filter is what the user chose. The path has more: an instant that moves each minute.
+  // filter is what the user chose. The path has more, like the order.
   filter: string;
   filtered: boolean;
 }

@@ -66,6 +66,7 @@ export interface Over {
 let asked: Act | Over | undefined;
 // late are actions with something to say after their dialog was closed. They wait for the end of the open one.
 const late: Act[] = [];
+let visit = 0;
 const listeners = new Set<() => void>();
 export const ask = (act: Act | Over | undefined) => {
   asked = act ?? late.shift();
@@ -91,6 +92,13 @@ export function Action(act: Act) {
 }
 
 const closed = () => ask(undefined);
+
+// forgetDialogs is for the next person at this tab.
+export function forgetDialogs() {
+  visit++;
+  late.length = 0;
+  closed();
+}
 
 // Dialog shows the action as it was offered. A change of the page closes it.
 export function Dialog({ page }: { page: string }) {
@@ -122,6 +130,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
     event.preventDefault();
     setBusy(true);
     setCame({});
+    const began = visit;
     let came: Came;
     try {
       const answer = await send(act.request(values));
@@ -135,7 +144,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
       setBusy(false);
       setCame(came);
       if (silent) close();
-    } else if (!silent) {
+    } else if (!silent && began === visit) {
       late.push({ ...act, came, fields: act.fields?.map((f) => ({ ...f, value: values[f.name] ?? '' })) ?? [] });
       if (!asked) closed();
     }

@@ -44,6 +44,13 @@ export interface Act {
   primary?: boolean;
   disabled?: string | undefined;
   done?: (answer: unknown) => ComponentChildren;
+  // came is what came of it, if its dialog was closed before.
+  came?: Came;
+}
+
+interface Came {
+  done?: ComponentChildren;
+  error?: unknown;
 }
 
 export const verbOf = (act: Act) => act.verb ?? act.label;
@@ -57,9 +64,12 @@ export interface Over {
 // asked is the action of the open dialog. It is not part of the page, whose rows may disappear while an
 // operator types.
 let asked: Act | Over | undefined;
+// late are actions with something to say after their dialog was closed. They wait for the end of the open one.
+const late: Act[] = [];
+let visit = 0;
 const listeners = new Set<() => void>();
 export const ask = (act: Act | Over | undefined) => {
-  asked = act;
+  asked = act ?? late.shift();
   for (const listener of listeners) listener();
 };
 const subscribe = (listener: () => void) => {
@@ -83,6 +93,13 @@ export function Action(act: Act) {
 
 const closed = () => ask(undefined);
 
+// forgetDialogs is for the next person at this tab.
+export function forgetDialogs() {
+  visit++;
+  late.length = 0;
+  closed();
+}
+
 // Dialog shows the action as it was offered. A change of the page closes it.
 export function Dialog({ page }: { page: string }) {
   const act = useSyncExternalStore(subscribe as never, () => asked);
@@ -97,7 +114,7 @@ export function Dialog({ page }: { page: string }) {
   if (!act) return null;
   if ('show' in act) return <>{act.show(closed)}</>;
   return (
-    <dialog ref={dialog} onClose={closed} aria-label={act.title}>
+    <dialog key={act} ref={dialog} onClose={closed} aria-label={act.title}>
       <Form act={act} close={() => dialog.current?.close()} />
     </dialog>
   );
@@ -107,21 +124,29 @@ function Form({ act, close }: { act: Act; close: () => void }) {
   const id = useId();
   const [values, setValues] = useState<Values>(Object.fromEntries((act.fields ?? []).map((f) => [f.name, f.value ?? ''])));
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const [done, setDone] = useState<ComponentChildren>();
+  const [{ done, error }, setCame] = useState<Came>(act.came ?? {});
+  const form = useRef<HTMLFormElement>(null);
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
-    setError(undefined);
+    setCame({});
+    const began = visit;
+    let came: Came;
     try {
       const answer = await send(act.request(values));
       await changed();
-      if (act.done) setDone(act.done(answer));
-      else close();
-    } catch (cause) {
-      setError(cause); // The fields keep their text.
-    } finally {
+      came = { done: act.done?.(answer) };
+    } catch (error) {
+      came = { error }; // The fields keep their text.
+    }
+    const silent = came.done === undefined && came.error === undefined;
+    if (form.current) {
       setBusy(false);
+      setCame(came);
+      if (silent) close();
+    } else if (!silent && began === visit) {
+      late.push({ ...act, came, fields: act.fields?.map((f) => ({ ...f, value: values[f.name] ?? '' })) ?? [] });
+      if (!asked) closed();
     }
   };
   if (done !== undefined) {
@@ -138,7 +163,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
     );
   }
   return (
-    <form onSubmit={submit}>
+    <form ref={form} onSubmit={submit}>
       <h2>{act.title}</h2>
       <p>{act.effect}</p>
       {(act.fields ?? []).map((f) => (

@@ -74,11 +74,33 @@ function pageOf({ parts, params }: Route): ComponentChildren {
   );
 }
 
-// Guarded shows the error of a page that cannot be drawn, instead of a part of it. A new address is a new attempt.
-function Guarded({ route, children }: { route: Route; children: ComponentChildren }) {
+// Guarded shows the error of what cannot be drawn, instead of a part of it. A new address is a new attempt.
+function Guarded({ route, what = 'This page', children }: { route: Route; what?: string; children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((cause) => console.error(cause));
   useEffect(reset, [route]);
-  return error ? <Failure error={error} what="This page cannot be drawn. Reload it, or report this" /> : <>{children}</>;
+  return error ? <Failure error={error} what={`${what} cannot be drawn. Reload the page, or report this`} /> : <>{children}</>;
+}
+
+// Over holds a dialog. One that cannot be drawn says so in its place.
+function Over({ close, children }: { close?: () => void; children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary((cause) => console.error(cause));
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => dialog.current?.showModal(), [error]);
+  if (!error) return <>{children}</>;
+  const closed = () => {
+    close?.();
+    reset();
+  };
+  return (
+    <dialog ref={dialog} onClose={closed} aria-label="An error">
+      <form method="dialog">
+        <Failure error={error} what="This dialog cannot be drawn. Reload the page, or report this" />
+        <div class="buttons">
+          <button type="submit">Close</button>
+        </div>
+      </form>
+    </dialog>
+  );
 }
 
 export function App() {
@@ -98,11 +120,12 @@ export function App() {
   useEffect(arrived, [route]);
   useEffect(keepPage, []);
   const [over, setOver] = useState<'search' | 'sheet'>();
+  const leave = () => setOver((now) => (now === over ? undefined : now));
   useEffect(() => listen(setOver, (path) => go(`#/${path}`)), []);
   return (
     <>
       {!asked && (
-        <>
+        <Guarded route={route} what="The menu">
           <button type="button" class="skip" onClick={() => main.current?.focus()}>
             Skip to the page
           </button>
@@ -118,17 +141,29 @@ export function App() {
             <Who />
           </header>
           <Bar />
-        </>
+        </Guarded>
       )}
       <div class="notes">
         <Banner />
-        {!asked && <HandOver route={route} />}
+        {!asked && (
+          <Guarded route={route} what="A note">
+            <HandOver route={route} />
+          </Guarded>
+        )}
       </div>
       <main ref={main} id="main" class={asked ? 'outside' : undefined} tabIndex={-1}>
         {asked ? <LogIn /> : <Guarded key={path} route={route}>{pageOf(route)}</Guarded>}
       </main>
-      {!asked && <Dialog page={path} />}
-      {!asked && over && <Palette key={over} sheet={over === 'sheet'} close={() => setOver((now) => (now === over ? undefined : now))} />}
+      {!asked && (
+        <Over>
+          <Dialog page={path} />
+        </Over>
+      )}
+      {!asked && over && (
+        <Over key={over} close={leave}>
+          <Palette sheet={over === 'sheet'} close={leave} />
+        </Over>
+      )}
     </>
   );
 }

@@ -157,6 +157,12 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
       for (const end of ends) end();
     };
   }, [path, first, last, live, here]);
+  const was = useRef({ path, live });
+  useEffect(() => {
+    // The end may be known before the last picture of the list. The path of each part begins with that of the first one.
+    if (was.current.path === path && was.current.live && !live) void client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith(at(0)) });
+    was.current = { path, live };
+  }, [path, live]);
   const total = found.find((page) => page.data)?.data?.answer.total ?? client.getQueryData<WindowPage<T>>([at(0)])?.answer.total;
   const end = at(Math.floor(Math.max((total ?? 1) - 1, 0) / size));
   useEffect(() => {

@@ -172,6 +172,113 @@ test('a preview that the server does not answer in time is requested again', { s
   await press('Discard', '.settings-of button');
 });
 
+// held keeps the requests of the page that match until answer is called, which answers the oldest one, or lets it go on without a body.
+async function held(matches) {
+  const waiting = [];
+  const take = (request) => {
+    if (matches(request)) waiting.push(request);
+    else void request.continue();
+  };
+  await page.setRequestInterception(true);
+  page.on('request', take);
+  return {
+    come: () => until('a request', () => waiting.length > 0),
+    answer: async (body, status = 200) => {
+      await until('a request', () => waiting.length > 0);
+      const request = waiting.shift();
+      if (body === undefined) await request.continue();
+      else await request.respond({ status, contentType: status === 200 ? 'application/json' : 'application/problem+json', body: JSON.stringify(body) });
+    },
+    end: async () => {
+      page.off('request', take);
+      await page.setRequestInterception(false);
+    },
+  };
+}
+
+test('only a change that is shown is applied, and nothing typed meanwhile is lost', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/nightly');
+  await tab('Policy');
+  await type('retry_limit', '1');
+  const able = () => page.$eval('.settings-of .primary', (e) => !e.disabled);
+  await until('a button to apply it', able);
+  const { come, answer, end } = await held((request) => request.method() === 'PATCH');
+  await page.keyboard.type('0');
+  await come();
+  assert.equal(await able(), false, 'the difference is that of another text');
+  await answer();
+  await until('a button to apply this', able);
+  assert.match(await page.$eval('.settings-of .diff', (e) => e.textContent), /10/);
+  await press('Apply');
+  await come();
+  const field = await page.evaluateHandle(() => [...document.querySelectorAll('.settings-of label')].find((l) => l.textContent === 'retry_limit').control);
+  await field.evaluate((e) => e.focus());
+  await page.keyboard.type('7');
+  const value = await field.evaluate((e) => e.value);
+  await answer({ status: 412, code: 'CHANGED', detail: 'somebody changed it' }, 412);
+  await until('its end', () => page.$eval('.settings-of .primary', (e) => /^Apply/.test(e.textContent)));
+  assert.deepEqual([value, await field.evaluate((e) => e.value)], ['10', '10']);
+  await end();
+  await press('Discard', '.settings-of button');
+});
+
+const closes = async () => {
+  await page.keyboard.press('Escape');
+  await until('no dialog', async () => !(await page.$('dialog[open]')));
+};
+
+test('an action that ends after its dialog leaves the next one alone; a refusal comes back with what was typed', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/compact');
+  const { come, answer, end } = await held((request) => request.method() === 'POST');
+  const leave = async () => {
+    await press('Pause', 'main .title button');
+    await type('Why', 'new disks');
+    await press('Pause', 'dialog[open] button');
+    await come();
+    await closes();
+    await press('Backfill', 'main .title button');
+    await page.waitForSelector('dialog[open] input[type=datetime-local]');
+    for (const [i, input] of (await page.$$('dialog[open] input')).entries()) {
+      await input.evaluate((one, value) => {
+        one.value = value;
+        one.dispatchEvent(new Event('input', { bubbles: true }));
+      }, `2026-11-0${i + 1}T00:00`);
+    }
+  };
+  await leave();
+  await answer({});
+  await press('Backfill', 'dialog[open] button');
+  await answer({ runs: 3 });
+  await until('its own end', () => page.$eval('dialog[open] [role=status]', (e) => /^3 runs/.test(e.textContent)));
+  await closes();
+
+  await leave();
+  await answer({ status: 409, code: 'NO', detail: 'not while it moves' }, 409);
+  assert.equal(await page.$$eval('dialog[open] input', (all) => all.map((one) => one.value).join()), '2026-11-01T00:00,2026-11-02T00:00');
+  await page.keyboard.press('Escape');
+  await until('the refusal', () => page.$eval('dialog[open]', (e) => /^Pause compact.*not while it moves/s.test(e.textContent) && e.querySelector('input').value === 'new disks'));
+  await closes();
+  await end();
+});
+
+test('a dialog that cannot be drawn says so', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/compact');
+  await page.evaluate(() => {
+    const plain = window.URL;
+    window.URL = function URL() { throw new Error('no address'); };
+    window.mend = () => { window.URL = plain; };
+  });
+  await press('Pause', 'main .title button');
+  await until('its error', () => page.$eval('dialog[open]', (e) => /cannot be drawn.*no address/s.test(e.textContent)));
+  assert.match(page.faults.splice(0).join(), /no address/);
+  await page.evaluate(() => window.mend());
+  await press('Close', 'dialog[open] button');
+  await until('no dialog', async () => !(await page.$('dialog[open]')));
+  await press('Pause', 'main .title button');
+  await page.waitForSelector('dialog[open] input');
+  await closes();
+});
+
 test('a folder with a DAG is planned and applied, and the DAG runs', { skip, timeout: 600_000 }, async () => {
   const folder = join(stage.dir, 'site');
   mkdirSync(join(folder, 'dags'), { recursive: true });

@@ -212,8 +212,50 @@ test('a run of many jobs: its map, its causes, and the retry of what failed', { 
   await page.focus('.cells canvas');
   await page.keyboard.press('f');
   await until('the first failed job', () => page.$eval('.jobs [role=status]', (e) => /disk-1: failed/.test(e.textContent)));
+  // A job that comes late, also after its request was given up, does not lead away from another page.
+  await page.evaluate(() => {
+    const plain = window.fetch;
+    const late = (status, body) => new Promise((done) => {
+      window.answer = () => new Promise((read) => {
+        const response = new Response(JSON.stringify(body), { status });
+        const text = response.text.bind(response);
+        response.text = () => text().finally(() => setTimeout(read, 0));
+        done(response);
+      });
+    });
+    window.asks = (...of) => {
+      delete window.answer;
+      window.fetch = (...request) => (/items\?find=\d+&limit=1$/.test(request[0]) ? late(...of) : plain(...request));
+    };
+    window.mend = () => { window.fetch = plain; };
+    window.asks(200, { items: [{ id: 'job-00002' }] });
+  });
+  const answered = async () => {
+    await until('its request', () => page.evaluate(() => window.answer !== undefined));
+    return () => page.evaluate(() => window.answer());
+  };
   await page.keyboard.press('Enter');
-  await until('its page', () => page.$eval('h1', (e) => e.textContent === 'job-00002'));
+  const late = await answered();
+  await page.evaluate(() => { location.hash = '#/workers'; });
+  await until('another page', () => page.$eval('h1', (e) => e.textContent === 'Workers'));
+  await late();
+  assert.equal(await page.evaluate(() => location.hash), '#/workers');
+  const again = async () => {
+    await page.evaluate((at) => { window.mend(); location.hash = at; }, `#/runs/${key(run)}`);
+    await page.waitForSelector('.cells canvas');
+    await page.focus('.cells canvas');
+    await page.keyboard.press('f');
+    await until('the first failed job again', () => page.$eval('.jobs [role=status]', (e) => /disk-\d+: failed/.test(e.textContent)));
+  };
+  await again();
+  await page.evaluate(() => window.asks(500, { status: 500, code: 'INTERNAL', detail: 'no record' }));
+  await page.keyboard.press('Enter');
+  await (await answered())();
+  await until('the list of it', () => page.evaluate(() => /find=2\b/.test(location.hash)));
+  assert.deepEqual(page.faults, []);
+  await again();
+  await page.keyboard.press('Enter');
+  await until('its page', () => page.$eval('h1', (e) => /^job-\d{5}$/.test(e.textContent)));
   assert.deepEqual(page.faults, []);
 });
 

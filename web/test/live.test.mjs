@@ -81,6 +81,11 @@ async function since(page, before) {
 test('what happens is on screen without a request', { skip, timeout: 600_000 }, async () => {
   const run = await stage.openRun('slow');
   const job = (await stage.get(`/runs/${key(run)}/items?state=running`)).items[0].id;
+  writeFileSync(join(stage.dir, 'part.yaml'), 'version: 1\nname: part\ntasks: [{id: asked, approval: {prompt: "Go on?", timeout: 8h}}]\n');
+  writeFileSync(join(stage.dir, 'whole.yaml'), 'version: 1\nname: whole\ntasks: [{id: inside, dag: part.yaml}]\n');
+  await stage.shell(`roundsman dag run ${join(stage.dir, 'whole.yaml')} --as watched --detach`);
+  const whole = 'runs/dag~whole~watched';
+  await until('the question of its part', async () => (await stage.get(`/${whole}~inside/items`)).items[0]?.state === 'running');
   const [dag, slow] = ['runs/dag~steps~watched', `runs/${run.replaceAll('/', '~')}`];
   await stage.runDAG('watched');
   const says = (page, selector, text) => page.waitForFunction((s, t) => [...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)), {}, selector, text).catch(async (cause) => { throw new Error(`${selector} never says ${text}: ${await page.evaluate(() => document.querySelector('main').innerText)}`, { cause }); });
@@ -90,10 +95,11 @@ test('what happens is on screen without a request', { skip, timeout: 600_000 }, 
     [
       [dag, 'main dl .state', 'paused', () => post('/runs/steps~watched/pause')],
       [`${dag}/items/go-ahead`, '.title .word', 'completed', () => post('/runs/steps~watched/items/go-ahead/approve')],
-      [dag, 'main dl .state', 'canceled', () => post('/runs/steps~watched/cancel'), [`${dag}/failures`, `${dag}/graph`, `${dag}/times`]],
+      [dag, 'main dl .state', 'canceled', () => post('/runs/steps~watched/cancel'), [`${dag}/failures`, `${dag}/graph`, `${dag}/items?limit=100`, `${dag}/times`]],
+      [`${whole}?task=1`, '.title .word', 'canceled', () => post('/runs/whole~watched/cancel'), [`${whole}/graph`, `${whole}/graph?at=1`, `${whole}/items?limit=100`, `${whole}/times`, `${whole}~inside/graph`]],
     ], [
       [`${slow}/items/${job}`, '.title .word', 'canceled', () => post(`/runs/${key(run)}/items/${job}/cancel`), [`${slow}/items/${job}/artifacts`, `${slow}/items/${job}/output`]],
-      [slow, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/cancel`), [`${slow}/times`]],
+      [slow, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/cancel`), [`${slow}/items?limit=100`, `${slow}/times`]],
     ], [
       ['runs?kind=dag&name=steps', '.row', 'next', () => stage.runDAG('next')],
       ['runs', '.row', 'steps later', () => stage.runDAG('later')],

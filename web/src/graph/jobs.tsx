@@ -63,7 +63,11 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   const [active, choose] = useState<number>();
   const [goal, setGoal] = useState<{ item: number; n: number }>();
   const states = useMemo(() => bytesOf(map.map), [map.map]);
-  useEffect(() => () => known.clear(), []);
+  const asked = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => {
+    known.clear();
+    asked.current?.abort(); // Its answer would lead away from the next page.
+  }, []);
   const narrow = innerWidth < 700;
   // Wide enough that 10,000 jobs are 200 in a row, narrow enough that a few hundred are no thin line.
   const columns = Math.max(Math.ceil(Math.sqrt(states.length * (narrow ? 1.4 : 4))), 10);
@@ -82,7 +86,10 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   useFailedKey(nextFailed);
   const said = (item: number) => spoken(map.states[states[item] ?? 0] ?? 'not known');
   const open = async (item: number) => {
-    const job = await read(run.workflow_id, item);
+    asked.current?.abort();
+    const { signal } = (asked.current = new AbortController());
+    const job = await read(run.workflow_id, item, signal).catch(() => undefined); // The list below says why.
+    if (signal.aborted) return;
     if (job) go(itemHref(run.workflow_id, job.id));
     else setParams({ find: String(item + 1) });
   };
@@ -129,8 +136,8 @@ function keep(name: string, job: Item) {
 }
 
 // read returns a job by its place in the map.
-async function read(run: string, item: number): Promise<Item | undefined> {
-  const { items } = await get<{ items: Item[] | null }>(`${runPath(run)}/items${query({ find: String(item + 1), limit: 1 })}`);
+async function read(run: string, item: number, signal?: AbortSignal): Promise<Item | undefined> {
+  const { items } = await get<{ items: Item[] | null }>(`${runPath(run)}/items${query({ find: String(item + 1), limit: 1 })}`, signal);
   return items?.[0];
 }
 

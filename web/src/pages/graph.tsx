@@ -4,7 +4,6 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { get, query } from '../api';
-import { useGet } from '../data';
 import { isFailed, loudness, type Role, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Cells, layered } from '../graph/cells';
@@ -221,8 +220,7 @@ function TaskMap({ run, graph, states, chosen, goal }: { run: Snapshot; graph: R
 
 // Task is the selected task, with its buttons and its neighbors.
 export function Task({ run, at }: { run: Snapshot; at: number }) {
-  const open = isOpen(run);
-  const found = useGet<RunGraph>(`${runPath(run.workflow_id)}/graph${query({ at })}`, open);
+  const found = useSettled<RunGraph>(`${runPath(run.workflow_id)}/graph${query({ at })}`, isOpen(run));
   return (
     <section class="chosen">
       <h2>
@@ -303,7 +301,7 @@ function Neighbors({ drawing, at, run }: { drawing: NonNullable<RunGraph['drawin
 // Inside is the graph of a sub-DAG in place.
 function Inside({ run, task, at }: { run: Snapshot; task: RunGraph; at: number }) {
   const child = task.drawing?.boxes.find((box) => box.at === at)?.run;
-  const found = useGet<RunGraph>(child ? `${runPath(child)}/graph` : undefined, isOpen(run));
+  const found = useSettled<RunGraph>(child ? `${runPath(child)}/graph` : undefined, isOpen(run));
   const [active, choose] = useState('');
   if (!child) return null;
   return (

@@ -1,6 +1,7 @@
 // The log-in, shown in place of a page when the server requires it. Afterwards the page returns.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'preact/hooks';
+import { forgetDialogs } from '../action';
 import { Problem, problemOf } from '../api';
 import { login } from '../connection';
 import { client } from '../data';
@@ -96,6 +97,7 @@ export async function logOut() {
   login.set(true);
   stream.stop();
   sessionStorage.removeItem(backKey);
+  forgetDialogs();
   forgetDrafts();
   forgetPlaces();
 }

@@ -55,7 +55,7 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
   const [draft, setDraft] = useDraft<Draft>(key);
   const [tab, setTab] = useState<'form' | 'yaml'>(draft?.text === undefined ? 'form' : 'yaml');
   const [group, setGroup] = useState<Group>('Schedule');
-  const [preview, setPreview] = useState<SettingsSet>();
+  const [answered, setAnswered] = useState<{ of: string; preview: SettingsSet }>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState('');
@@ -69,7 +69,7 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
   newest.current = text;
   useEffect(() => {
     if (text === undefined) {
-      setPreview(undefined);
+      setAnswered(undefined);
       setError(undefined);
       return;
     }
@@ -77,9 +77,9 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
     let left = false;
     const look = async () => {
       try {
-        const answer = await send<SettingsSet>(request(true));
+        const preview = await send<SettingsSet>(request(true));
         if (left || newest.current !== text) return;
-        setPreview(answer);
+        setAnswered({ of: text, preview });
         setError(undefined);
       } catch (cause) {
         if (left || newest.current !== text) return;
@@ -132,6 +132,8 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
   };
   const inGroup = (name: Group) => form.faults.filter((one) => groupOf(one.path) === name).length;
   const [before] = [draft?.text !== undefined];
+  // The last preview stays until the next one, but what is applied was shown.
+  const preview = answered?.preview;
   const diff = preview?.changed ?? [];
   return (
     <>
@@ -146,7 +148,7 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
         {count > 0 && <span class="state plan g-plan">not applied</span>}
         {said !== '' && <p role="status">{said}</p>}
       </div>
-      <div class={count > 0 ? 'settings-of written' : 'settings-of'}>
+      <div class={count > 0 ? 'settings-of written' : 'settings-of'} inert={busy}>
         <div>
           {tab === 'form' && before && (
             <p class="note">
@@ -188,7 +190,7 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
           {count > 0 && (
             <>
               <div class="buttons">
-                <button type="button" class="primary" onClick={apply} disabled={busy || moved || error !== undefined || diff.length === 0}>
+                <button type="button" class="primary" onClick={apply} disabled={busy || moved || error !== undefined || answered?.of !== text || diff.length === 0}>
                   {busy ? 'Working…' : `Apply ${plural(Math.max(diff.length, 1), 'change')}`}
                 </button>
                 <button type="button" onClick={discard}>

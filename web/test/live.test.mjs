@@ -210,6 +210,7 @@ async function told() {
       const both = new ReadableStream({
         start: (control) => {
           const happens = (window.happens = (event, id = '') => control.enqueue(new TextEncoder().encode(`event: change\nid: ${id}\ndata: ${JSON.stringify(event)}\n\n`)));
+          window.follows = decodeURIComponent(request[0]);
           const ended = (cause) => {
             if (window.happens === happens) delete window.happens;
             control.error(cause);
@@ -233,12 +234,13 @@ async function told() {
   return page;
 }
 
-const streams = (page) => until('its stream', () => page.evaluate(() => Boolean(window.happens)));
+// streams waits for the stream that follows a topic: a page begins with that of its frame.
+const streams = (page, topic = '') => until('its stream', () => page.evaluate((topic) => Boolean(window.happens) && window.follows.includes(topic), topic));
 
 test('the banner goes with the answer for the topic that it was about', { skip, timeout: 600_000 }, async () => {
   const page = await told();
   await stage.open(page, 'workers');
-  await streams(page);
+  await streams(page, 'workers');
   const data = await stage.get('/workers?limit=1000&loads=false');
   // One picture comes late, after the server has answered again.
   await page.evaluate(() => window.happens({ topic: 'workers', problem: { status: 503, unreachable: true } }));
@@ -252,7 +254,7 @@ test('news of what a page showed before stay there', { skip, timeout: 600_000 },
   const run = await stage.runDAG('after-news');
   const page = await told();
   await stage.open(page, 'calendar');
-  await streams(page);
+  await streams(page, '/forecast');
   const topic = '/forecast?limit=10000';
   const data = await stage.get(topic);
   // They come between the new drawing and its effects, which wait for a frame.
@@ -289,7 +291,7 @@ test('a stream that a proxy refuses has a banner, and the page is read without i
     window.setInterval = (then, ms, ...of) => plain(then, ms === 30_000 ? 500 : ms, ...of);
   });
   await stage.open(page, 'workers');
-  await streams(page);
+  await streams(page, 'workers');
   await page.evaluate(() => {
     window.answers = [{ to: '/events', status: 502, body: '<html>Bad Gateway</html>' }];
     window.cut();
@@ -309,11 +311,11 @@ test('a stream that a proxy refuses has a banner, and the page is read without i
 test('a stream with more pictures at hand than its header takes comes back', { skip, timeout: 600_000 }, async () => {
   const page = await told();
   await stage.open(page, 'workers');
-  await streams(page);
+  await streams(page, 'workers');
   const data = await stage.get('/workers?limit=1000&loads=false');
   await page.evaluate((data) => window.happens({ topic: 'workers', data }, `workers=${'x'.repeat(9000)}`), data);
   await page.evaluate(() => window.cut());
-  await streams(page);
+  await streams(page, 'workers');
   await page.close();
 });
 
@@ -334,13 +336,13 @@ test('a page whose object is removed says so', { skip, timeout: 600_000 }, async
   const page = await told();
   await stage.open(page, 'job-types/passing');
   await shown(page, 'main', 'It does not stay.');
-  await streams(page);
+  await streams(page, '/job-types/passing');
   await apply('', ' --prune');
   await shown(page, 'main [role=alert]', 'Job type passing cannot be shown');
   assert.ok(!(await page.$eval('main', (e) => e.innerText)).includes('It does not stay.'));
 
   await stage.open(page, 'workers/node-b');
-  await streams(page);
+  await streams(page, '/workers/node-b');
   const data = await stage.get('/workers/node-b');
   const happens = (news) => page.evaluate((news) => window.happens({ topic: '/workers/node-b', ...news }), news);
   await happens({ problem: { status: 503, retryable: true, detail: 'later' } });
@@ -361,7 +363,7 @@ test('a page of a list that is on its way does not bring back an old first page'
   const runs = (...names) => names.map((name) => ({ ...run, workflow_id: `dag/steps/${name}`, run_id: name }));
   const page = await told();
   await stage.open(page, 'runs');
-  await streams(page);
+  await streams(page, '/runs?counts=true&limit=100');
   const names = () => page.$$eval('[aria-label=Runs] .row .name', (all) => all.map((e) => e.textContent.replace('steps ', '')));
   const happens = (data) => page.evaluate((data) => window.happens({ topic: '/runs?counts=true&limit=100', data }), data);
   await page.evaluate((later, last) => {

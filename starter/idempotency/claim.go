@@ -42,18 +42,34 @@ func Claim(ctx context.Context, c *starter.Client, id, digest string) (request s
 	if err != nil && !again {
 		return request, false, fmt.Errorf("record the request: %w", err)
 	}
-	described, err := c.Temporal().DescribeWorkflowExecution(ctx, recordPrefix+id, "")
+	recorded, at, err := read(ctx, c, id)
 	if err != nil {
-		return request, false, fmt.Errorf("read the record of the request: %w", err)
-	}
-	info := described.GetWorkflowExecutionInfo()
-	var recorded string
-	if err := starter.DataConverter().FromPayload(info.GetMemo().GetFields()[digestKey], &recorded); err != nil {
-		return request, false, fmt.Errorf("read the record of the request: %w", err)
+		return request, false, err
 	}
 	if recorded != digest {
 		return request, false, ErrOther
 	}
-	request.At = info.GetStartTime().AsTime()
+	request.At = at
 	return request, !again, nil
+}
+
+// Known reports whether the request with this digest has a record under its id.
+func Known(ctx context.Context, c *starter.Client, id, digest string) (bool, error) {
+	recorded, _, err := read(ctx, c, id)
+	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		return false, nil
+	}
+	return recorded == digest, err
+}
+
+func read(ctx context.Context, c *starter.Client, id string) (digest string, at time.Time, err error) {
+	described, err := c.Temporal().DescribeWorkflowExecution(ctx, recordPrefix+id, "")
+	if err != nil {
+		return "", at, fmt.Errorf("read the record of the request: %w", err)
+	}
+	info := described.GetWorkflowExecutionInfo()
+	if err := starter.DataConverter().FromPayload(info.GetMemo().GetFields()[digestKey], &digest); err != nil {
+		return "", at, fmt.Errorf("read the record of the request: %w", err)
+	}
+	return digest, info.GetStartTime().AsTime(), nil
 }

@@ -34,6 +34,8 @@ func TestAPingAfterTheEndIsUnknownAtOnce(t *testing.T) {
 	assert.Equal(t, http.StatusOK, ping(other, object{"executing": 1}), "its jobs may end")
 	assert.Equal(t, http.StatusOK, ping(other, object{"stopping": true}))
 
+	assert.Equal(t, http.StatusForbidden, one.register(nil).status, "a token does not register")
+	one.token = ""
 	require.Equal(t, http.StatusOK, one.register(nil).status)
 	other.token = one.token
 	assert.Equal(t, http.StatusOK, ping(one, object{}))

@@ -101,6 +101,13 @@ func TestAKeyHasOnlyItsHandlersExecuted(t *testing.T) {
 	worker.id = "far-1"
 	refused("register", worker.register(object{"capabilities": []object{{"handler": "tidy", "execute": true}, {"handler": "command", "execute": true}}}))
 	assert.Equal(t, http.StatusOK, worker.register(nil).status)
+	for _, more := range []object{nil, {"capabilities": []object{{"handler": "command", "execute": true}}}, {"take_over": true, "previous": worker.token}} {
+		refused("register with the token", worker.register(more))
+	}
+	known, err := g.Client.Workers().Get(t.Context(), "far-1")
+	require.NoError(t, err)
+	assert.Len(t, known.Registration.Capabilities, 1)
+	assert.Equal(t, "tidy", known.Registration.Capabilities[0].Handler)
 
 	assert.Equal(t, http.StatusOK, send(http.MethodPatch, "/job-types/alpha/policy", object{"retry_limit": 3}).status, "its own")
 	assert.Equal(t, http.StatusAccepted, send(http.MethodPost, "/job-types/alpha/run", object{}).status, "its own")

@@ -71,6 +71,7 @@ func TestSeed(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "404 tells the removed worker to register again", func() bool {
 		return silent.post("/workers/silent/ping", ping).status == http.StatusNotFound
 	})
+	silent.token = ""
 	require.Equal(t, http.StatusOK, silent.register(nil).status)
 	require.Equal(t, http.StatusOK, silent.post("/workers/silent/unregister", nil).status)
 	assert.Equal(t, 2, count("/workers?findDeleted=true", "workers"))

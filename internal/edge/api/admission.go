@@ -114,21 +114,21 @@ func (a *API) admission() {
 }
 
 func (a *API) listLanes(ctx context.Context, call *Call, in *struct{ Listing }) (laneList, error) {
-	view, at, err := a.view(ctx, call, "lanes", in.Listing)
+	view, err := a.view(ctx, call, "lanes", in.Listing)
 	if err != nil {
 		return laneList{}, err
 	}
 	names := func(l contract.AdmissionLane) string { return l.Name }
-	return laneList{orEmpty(view.Lanes), view.Recovering, pageOf(a, "lanes", at, view.Lanes, names, view.LaneCount)}, nil
+	return laneList{orEmpty(view.Lanes), view.Recovering, pageOf(a, "lanes", view, view.Lanes, names, view.LaneCount)}, nil
 }
 
 func (a *API) listPools(ctx context.Context, call *Call, in *struct{ Listing }) (poolList, error) {
-	view, at, err := a.view(ctx, call, "pools", in.Listing)
+	view, err := a.view(ctx, call, "pools", in.Listing)
 	if err != nil {
 		return poolList{}, err
 	}
 	names := func(p contract.AdmissionPool) string { return p.Name }
-	return poolList{orEmpty(view.Pools), pageOf(a, "pools", at, view.Pools, names, view.PoolCount)}, nil
+	return poolList{orEmpty(view.Pools), pageOf(a, "pools", view, view.Pools, names, view.PoolCount)}, nil
 }
 
 func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
@@ -160,40 +160,47 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 }
 
 func (a *API) listObjects(ctx context.Context, call *Call, in *struct{ Listing }) (objectList, error) {
-	view, at, err := a.view(ctx, call, "objects", in.Listing)
+	view, err := a.view(ctx, call, "objects", in.Listing)
 	if err != nil {
 		return objectList{}, err
 	}
 	names := func(o contract.AdmissionThing) string { return o.Name }
-	return objectList{orEmpty(view.Objects), pageOf(a, "objects", at, view.Objects, names, view.ObjectCount)}, nil
+	return objectList{orEmpty(view.Objects), pageOf(a, "objects", view, view.Objects, names, view.ObjectCount)}, nil
+}
+
+// seen is one page of admission as it was at a time.
+type seen struct {
+	contract.AdmissionView
+	limit int
+	asOf  time.Time
 }
 
 // view reads one page of admission, which has at most 500 entries of each kind.
-func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (contract.AdmissionView, Listing, error) {
+func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (seen, error) {
+	page := seen{limit: min(in.Limit, mostUses), asOf: time.Now().UTC()}
 	after, err := a.position(list, in.Cursor)
 	if err != nil {
-		return contract.AdmissionView{}, in, err
+		return page, err
 	}
-	in.Limit = min(in.Limit, mostUses)
-	if after == "" && in.Limit == mostUses {
-		view, _, err := read(ctx, call, a.known.admission)
-		if is404(err) {
-			return contract.AdmissionView{}, in, nil
+	if after == "" && page.limit == mostUses {
+		var asOf time.Time
+		if page.AdmissionView, asOf, err = read(ctx, call, a.known.admission); err == nil {
+			page.asOf = asOf
 		}
-		return view, in, err
+	} else {
+		page.AdmissionView, err = call.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: page.limit, After: after})
 	}
-	view, err := call.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: in.Limit, After: after})
 	if is404(err) {
-		return contract.AdmissionView{}, in, nil // There was no request yet.
+		return seen{limit: page.limit, asOf: page.asOf}, nil // There was no request yet.
 	}
-	return view, in, err
+	return page, err
 }
 
 func is404(err error) bool { return err != nil && problem.From(err).Status == http.StatusNotFound }
 
-func pageOf[T any](a *API, list string, in Listing, kept []T, name func(T) string, total int) Page {
-	page := Page{Total: total, AsOf: time.Now().UTC()}
-	if len(kept) == in.Limit && len(kept) > 0 {
+func pageOf[T any](a *API, list string, of seen, kept []T, name func(T) string, total int) Page {
+	page := Page{Total: total, AsOf: of.asOf}
+	if len(kept) == of.limit && len(kept) > 0 {
 		page.Next = a.cursor(list, name(kept[len(kept)-1]))
 	}
 	return page

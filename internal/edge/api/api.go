@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/etag"
 	"github.com/roundsman/roundsman/internal/edge/api/guard"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
@@ -84,6 +85,7 @@ type API struct {
 	live       *feed.Hub
 	viewed     map[string]viewable
 	streams    streams
+	turns      etag.Turns
 	known      *lists
 	visibility *rate.Limiter
 	away       atomic.Bool
@@ -191,7 +193,7 @@ func (a *API) Handler() http.Handler {
 	return a.logged(guard.Wrap(a.options.Guard, a.authenticated(a.operations())))
 }
 
-func (a *API) operations() http.Handler { return repeatable(a.documents(conditional(a.mux))) }
+func (a *API) operations() http.Handler { return repeatable(a.documents(a.conditional(a.mux))) }
 
 type callerKey struct{}
 

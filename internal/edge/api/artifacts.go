@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -18,40 +19,24 @@ type artifactInput struct {
 }
 
 func (a *API) artifact(tag, item string) {
-	o := Operation{
+	addDownload(a, Operation{
 		ID: "download-item-artifact", Method: http.MethodGet, Path: item + "/artifacts/content", Tag: tag, Summary: "Download a file that a job or task has left",
 		Description: "404: it is not kept; the detail has the reason. An answer that ends before Content-Length is incomplete.",
 		May:         viewItems, Reach: Named,
-	}
-	a.declare(o)
-	described := a.operation(o)
-	described.Responses = map[string]*huma.Response{"200": {
+	}, &huma.Response{
 		Description: "The content", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
-	}}
-	huma.Register(a.huma, described, func(ctx context.Context, in *artifactInput) (*huma.StreamResponse, error) {
-		ctx, call, end, err := a.begin(ctx, o, in)
-		if err != nil {
-			return nil, a.failed(o, err)
-		}
-		defer end()
+	}, func(ctx context.Context, call *Call, in *artifactInput) (download, error) {
 		list, err := joblogs.ListArtifacts(ctx, call.Client, in.item(), in.Attempt)
 		if err != nil {
-			return nil, a.failed(o, err)
+			return download{}, err
 		}
 		one, err := list.Find(in.Name)
 		if err != nil {
-			return nil, a.failed(o, err)
+			return download{}, err
 		}
-		return &huma.StreamResponse{Body: func(hc huma.Context) {
-			patient(hc)
-			hc.SetHeader("Content-Type", "application/octet-stream")
-			hc.SetHeader("X-Content-Type-Options", "nosniff")
-			hc.SetHeader("Content-Length", fmt.Sprint(one.Size))
-			name := strings.Map(plainName, one.Name[strings.LastIndexByte(one.Name, '/')+1:])
-			hc.SetHeader("Content-Disposition", fmt.Sprintf(`attachment; filename="%.100s"`, name))
-			if err := list.Write(ctx, call.Client, one, hc.BodyWriter()); err != nil {
-				call.Logf("the download of an artifact of %s has ended early: %v", in.item(), err)
-			}
+		name := strings.Map(plainName, one.Name[strings.LastIndexByte(one.Name, '/')+1:])
+		return download{kind: "application/octet-stream", name: fmt.Sprintf("%.100s", name), size: one.Size, write: func(to io.Writer) error {
+			return list.Write(ctx, call.Client, one, to)
 		}}, nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/roundsman/roundsman/internal/edge/api/etag"
 	"github.com/roundsman/roundsman/internal/edge/api/guard"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
@@ -17,6 +18,9 @@ import (
 
 // bulkParallel bounds the parallel requests, within a namespace's limits.
 const bulkParallel = 8
+
+// mostBulkKey leaves room for the position of a request.
+const mostBulkKey = mostKey - len("/999")
 
 // BulkRequest is one request of a bulk.
 type BulkRequest struct {
@@ -53,6 +57,9 @@ func (a *API) bulk() {
 	}, func(ctx context.Context, _ *Call, in *bulkInput) (BulkResults, error) {
 		results := BulkResults{Results: make([]BulkResult, len(in.Body.Operations))}
 		whole, _ := ctx.Value(keyedKey{}).(keyed)
+		if len(whole.key) > mostBulkKey {
+			return BulkResults{}, problem.Newf(http.StatusUnprocessableEntity, "", "%s has %d characters; at most %d are taken here", keyHeader, len(whole.key), mostBulkKey)
+		}
 		ctx = context.WithValue(ctx, keyedKey{}, nil)
 		slots := make(chan struct{}, bulkParallel)
 		var group sync.WaitGroup
@@ -79,15 +86,15 @@ func (a *API) bulk() {
 func (a *API) isolated(ctx context.Context, each BulkRequest) BulkResult {
 	result, err := survives(a.options.Logger, func(ctx context.Context) (BulkResult, error) { return a.single(ctx, each), nil })(ctx)
 	if err != nil {
-		refused := &buffered{header: http.Header{}}
+		refused := etag.NewAnswer(http.Header{})
 		guard.Refuse(refused, problem.From(err))
-		return BulkResult{Status: refused.status, Body: bytes.TrimSpace(refused.body.Bytes())}
+		return BulkResult{Status: refused.Status, Body: bytes.TrimSpace(refused.Body.Bytes())}
 	}
 	return result
 }
 
 func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
-	kept := &buffered{header: http.Header{}, status: http.StatusOK}
+	kept := etag.NewAnswer(http.Header{})
 	r, err := http.NewRequestWithContext(ctx, each.Method, Prefix+each.Path, bytes.NewReader(each.Body))
 	switch {
 	case err != nil || !strings.HasPrefix(each.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path: // It would be a redirection.
@@ -103,7 +110,7 @@ func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 		}
 		a.operations().ServeHTTP(kept, r)
 	}
-	return BulkResult{Status: kept.status, Body: bytes.TrimSpace(kept.body.Bytes())}
+	return BulkResult{Status: kept.Status, Body: bytes.TrimSpace(kept.Body.Bytes())}
 }
 
 func (c *catalog) takesInBulk(r *http.Request) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -61,4 +62,17 @@ func TestBulkAnswersEachAsIfAlone(t *testing.T) {
 		assert.Equal(t, row.status, answered.Results[i].Status, "%s %s: %s", row.method, row.path, answered.Results[i].Body)
 	}
 	assert.Equal(t, len(rows)-1, answered.Failed)
+}
+
+// A key is refused for the whole bulk if it leaves no room for the positions.
+func TestTheKeyOfABulk(t *testing.T) {
+	t.Parallel()
+	body := `{"operations":[` + strings.Repeat(`{"method":"POST","path":"/things/scrub/act","body":{"n":1}},`, 999) + `{"method":"POST","path":"/things/scrub/act","body":{"n":1}}]}`
+	for length, status := range map[int]int{196: http.StatusOK, 197: http.StatusUnprocessableEntity, 200: http.StatusUnprocessableEntity} {
+		recorded := ask(t, bulked(), "scoped", http.MethodPost, api.Prefix+"/bulk", body, "Idempotency-Key", strings.Repeat("k", length))
+		require.Equal(t, status, recorded.Code, "%d: %s", length, recorded.Body)
+		if status == http.StatusOK {
+			assert.Contains(t, recorded.Body.String(), `"failed":0`)
+		}
+	}
 }

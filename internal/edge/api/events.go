@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/roundsman/roundsman/internal/edge/api/etag"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/api/sse"
 	"github.com/roundsman/roundsman/internal/edge/feed"
@@ -53,7 +54,7 @@ func (a *API) events() {
 	a.topics()
 	operation := Operation{
 		ID: "watch-events", Method: http.MethodGet, Path: "/events", Tag: "events", Summary: "Watch lists: a picture of each, and another when it has changed",
-		Description: eventsText, May: access.Permission{Verb: access.View, Kind: access.Self}, Reach: Some,
+		Description: eventsText, May: access.Permission{Verb: access.View, Kind: access.Self}, Reach: Some, Streams: true,
 	}
 	a.declare(operation)
 	described := a.operation(operation)
@@ -110,7 +111,7 @@ func (a *API) seats(caller Caller, topics []string) ([]feed.Seat, error) {
 
 // follow writes events until the client disconnects, the server stops, or the caller loses access.
 func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stream *feed.Stream) error {
-	out, err := sse.New(w, takesGzip(r))
+	out, err := sse.New(w, etag.TakesGzip(r))
 	if err != nil {
 		return err
 	}

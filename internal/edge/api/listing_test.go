@@ -1,12 +1,17 @@
 package api
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/starter/keys"
 )
 
@@ -39,4 +44,31 @@ func TestPreferWait(t *testing.T) {
 	} {
 		assert.Equal(t, want, waitWanted(header), header)
 	}
+}
+
+// While admission does not answer, its lists are as old as the answer that they have.
+func TestListsOfAdmissionHaveTheirAge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, began, silent := New(Options{}), time.Now().UTC(), error(nil)
+		a.known.admission = feed.NewSource(func(context.Context) (contract.AdmissionView, error) {
+			return contract.AdmissionView{LaneCount: 1, PoolCount: 1, ObjectCount: 1}, silent
+		})
+		in := &struct{ Listing }{Listing{Limit: mostUses}}
+		for _, after := range []time.Duration{0, 50 * time.Second} {
+			time.Sleep(after)
+			call := &Call{api: a}
+			lanes, err := a.listLanes(t.Context(), call, in)
+			require.NoError(t, err)
+			pools, err := a.listPools(t.Context(), call, in)
+			require.NoError(t, err)
+			objects, err := a.listObjects(t.Context(), call, in)
+			require.NoError(t, err)
+			for _, page := range []Page{lanes.Page, pools.Page, objects.Page} {
+				assert.Equal(t, began, page.AsOf)
+				assert.Equal(t, 1, page.Total)
+			}
+			silent = errors.New("it does not answer")
+		}
+	})
 }

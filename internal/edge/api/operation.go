@@ -60,6 +60,8 @@ type Operation struct {
 	AnyHandler bool
 	// Bulk: the requests inside have their own permissions.
 	Bulk bool
+	// Streams: the answer is sent while it is made. It has no ETag, and may take longer than the server's read timeout.
+	Streams bool
 	// Live makes the operation a topic of the events. Its Of may contain [OfRun] and [OfThing].
 	Live *feed.Topic
 	// Description of the answer 204, if there is one.
@@ -231,7 +233,7 @@ func (a *API) admit(o Operation) func(huma.Context, func(huma.Context)) {
 			return
 		}
 		wait := waitWanted(ctx.Header("Prefer"))
-		if wait > 0 || o.Bulk {
+		if wait > 0 || o.Bulk || o.Streams {
 			patient(ctx)
 		}
 		next(huma.WithValue(ctx, wireKey{}, wire{ctx.SetHeader, wait}))

@@ -28,6 +28,11 @@ const mostKey = 200
 // keyed is a request with a key, and the digest of its method, address and body.
 type keyed struct{ key, digest string }
 
+func (k keyed) id(caller string) string {
+	sum := sha256.Sum256([]byte(caller + "\x00" + k.key))
+	return hex.EncodeToString(sum[:16])
+}
+
 type keyedKey struct{}
 
 // repeatable reads requests completely, under the server's read timeout.
@@ -79,8 +84,7 @@ func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
 	if !is || !call.operation.takesKeys() {
 		return ctx, nil
 	}
-	sum := sha256.Sum256([]byte(call.Name + "\x00" + asked.key))
-	request, first, err := idempotency.Claim(ctx, call.Client, hex.EncodeToString(sum[:16]), asked.digest)
+	request, first, err := idempotency.Claim(ctx, call.Client, asked.id(call.Name), asked.digest)
 	switch {
 	case errors.Is(err, idempotency.ErrOther):
 		return ctx, problem.Newf(http.StatusUnprocessableEntity, "KEY_REUSED", "another request was made with this %s", keyHeader).With("make a new key for each request")
@@ -92,6 +96,16 @@ func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
 	}
 	call.Request = request.ID
 	return starter.WithRequest(ctx, request), nil
+}
+
+// repeats reports whether the request has a record under its key.
+func repeats(ctx context.Context, client *starter.Client) (bool, error) {
+	asked, is := ctx.Value(keyedKey{}).(keyed)
+	caller, known := CallerOf(ctx)
+	if !is || !known || client == nil {
+		return false, nil
+	}
+	return idempotency.Known(ctx, client, asked.id(caller.Name), asked.digest)
 }
 
 func describeKeys(o Operation, described *huma.Operation) {

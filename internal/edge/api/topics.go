@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/etag"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/lib/jsonout"
@@ -128,7 +129,7 @@ func (a *API) draw(v viewable, caller Caller) feed.Make {
 			return picture, err
 		}
 		picture.Body = bytes.TrimSuffix(picture.Body, []byte("\n"))
-		picture.Digest, picture.Since = digest(picture.Body), since(picture.Body)
+		picture.Digest, picture.Since = etag.Digest(picture.Body), since(picture.Body)
 		return picture, nil
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/etag"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/lib/delta"
@@ -104,21 +105,21 @@ func (a *API) look(r *http.Request, caller Caller) feed.Make {
 			}
 		}
 		picture := feed.Picture{AsOf: time.Now().UTC()}
-		kept := &buffered{header: http.Header{}, status: http.StatusOK}
+		kept := etag.NewAnswer(http.Header{})
 		a.operations().ServeHTTP(kept, r.Clone(context.WithValue(ctx, callerKey{}, viewers)))
-		if kept.status != http.StatusOK {
-			refused := problem.New(kept.status, "", http.StatusText(kept.status))
-			if err := json.Unmarshal(kept.body.Bytes(), refused); err != nil {
+		if kept.Status != http.StatusOK {
+			refused := problem.New(kept.Status, "", http.StatusText(kept.Status))
+			if err := json.Unmarshal(kept.Body.Bytes(), refused); err != nil {
 				return picture, fmt.Errorf("read why %s was refused: %w", r.URL.Path, err)
 			}
 			return picture, refused
 		}
-		picture.Body, picture.Digest = bytes.TrimSpace(kept.body.Bytes()), digest(kept.body.Bytes())
+		picture.Body, picture.Digest = bytes.TrimSpace(kept.Body.Bytes()), etag.Digest(kept.Body.Bytes())
 		picture.Since = since(picture.Body)
 		return picture, nil
 	})
 }
 
 func since(body []byte) func(earlier []byte) []byte {
-	return func(earlier []byte) []byte { return delta.Of(earlier, body, asOf.Match) }
+	return func(earlier []byte) []byte { return delta.Of(earlier, body, etag.HasTime) }
 }

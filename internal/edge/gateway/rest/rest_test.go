@@ -3,11 +3,16 @@ package rest_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/auth"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/gateway/rest"
+	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
 func TestWorkersPaths(t *testing.T) {
@@ -27,4 +32,30 @@ func TestWorkersPaths(t *testing.T) {
 		served.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, from, nil))
 		assert.Equal(t, to, seen, from)
 	}
+}
+
+// bearers are workers with all handlers, authenticated as the Authorization header says.
+type bearers struct{}
+
+func (bearers) Authenticate(r *http.Request) (api.Caller, error) {
+	var roles access.Policy
+	return api.Caller{Name: "x", Auth: r.Header.Get("Authorization"), Worker: "far", Rights: roles.Grant(access.Worker, nil, nil)}, nil
+}
+
+// TestATokenDoesNotRegister: it has no limit of handlers, but the key behind it may have one.
+func TestATokenDoesNotRegister(t *testing.T) {
+	t.Parallel()
+	handler := api.New(api.Options{Auth: bearers{}, Bare: true, Extra: []func(*api.API){rest.Protocol(nil)}}).Handler()
+	register := func(by string) (recorded *httptest.ResponseRecorder) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, api.Prefix+"/workers/register", strings.NewReader(`{"capabilities":[{"handler":"command"}]}`))
+		r.Host = "localhost"
+		r.Header = http.Header{"Authorization": {by}, "Content-Type": {"application/json"}}
+		recorded = httptest.NewRecorder()
+		handler.ServeHTTP(recorded, r)
+		return recorded
+	}
+	refused := register(auth.ByWorker)
+	assert.Equal(t, http.StatusForbidden, refused.Code)
+	assert.Contains(t, refused.Body.String(), problem.CodeAccessDenied)
+	assert.Panics(t, func() { register(auth.ByKey) }, "it reaches the gateway, which is none here")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/auth"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/gateway"
 	"github.com/roundsman/roundsman/internal/engine/access"
@@ -52,6 +53,11 @@ func (s *service) register(ctx context.Context, call *api.Call, in *registerInpu
 	}
 	if call.Worker != "" && in.Body.ID != call.Worker {
 		return gateway.Registered{}, problem.Newf(http.StatusForbidden, string(gateway.CodeNotYours), "this key is that of worker %s", call.Worker)
+	}
+	// A token has no handlers of its own, and would lift the limit of the key behind it.
+	if call.Auth == auth.ByWorker {
+		return gateway.Registered{}, problem.New(http.StatusForbidden, problem.CodeAccessDenied, "a worker's token does not register").
+			With("send the key with which it was registered; without access control, send no Authorization")
 	}
 	for _, capability := range in.Body.Capabilities {
 		if !call.Sees(access.Scope{Handlers: []string{capability.Handler}}) {

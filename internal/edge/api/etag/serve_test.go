@@ -1,4 +1,4 @@
-package api
+package etag
 
 import (
 	"compress/gzip"
@@ -21,9 +21,11 @@ type answerHead struct {
 // as sent.
 func served(t *testing.T, body, method string, header map[string]string) (answerHead, []byte) {
 	t.Helper()
-	server := httptest.NewServer(conditional(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Serve(w, r, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+	}))
 	defer server.Close()
-	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+Prefix+"/x", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL, http.NoBody)
 	require.NoError(t, err)
 	request.Header.Set("Accept-Encoding", "identity")
 	for name, value := range header {

@@ -69,6 +69,20 @@ func Log(progress Progress) io.Writer {
 	return io.Discard
 }
 
+// Settler is implemented by the progress of [Handler.Execute]; see [Settle].
+type Settler interface {
+	Settle(result Result, err error)
+}
+
+// Settle says that the work of the job has ended by itself, with what Execute will return, and that Execute only closes
+// from now on. An end of ctx no longer changes this outcome, and progress_timeout no longer counts. A failure that comes
+// after the end of ctx is not settled: it may be the effect of that end.
+func Settle(ctx context.Context, progress Progress, result Result, err error) {
+	if settler, ok := progress.(Settler); ok && (err == nil || ctx.Err() == nil) {
+		settler.Settle(result, err)
+	}
+}
+
 // Descriptor describes a handler. It travels with the worker's registration, so other binaries can validate configurations.
 type Descriptor struct {
 	// Name identifies the handler in configuration files; see [ValidateName].

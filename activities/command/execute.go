@@ -39,7 +39,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	if err == nil {
 		result, err = settings.run(ctx, program, progress, log)
 	}
-	return hooks.close(ctx, result, err)
+	return hooks.close(ctx, progress, result, err)
 }
 
 func (s executeSettings) run(ctx context.Context, program program, progress jobtype.Progress, log io.Writer) (jobtype.Result, error) {

@@ -69,10 +69,11 @@ func (s *surrounding) before(ctx context.Context, settings executeSettings) (job
 }
 
 // close runs the closing hooks, also if ctx has ended. The failure of a hook turns a success into a warning.
-func (s *surrounding) close(ctx context.Context, result jobtype.Result, err error) (jobtype.Result, error) {
+func (s *surrounding) close(ctx context.Context, progress jobtype.Progress, result jobtype.Result, err error) (jobtype.Result, error) {
 	if s.owed == nil {
 		return result, err
 	}
+	jobtype.Settle(ctx, progress, result, err)
 	defer context.AfterFunc(ctx, s.note.outlast)() // The work may be placed again from then on.
 	s.noted(s.owed.Settle(hook.Of(result, err)))
 	fault := s.pay(context.WithoutCancel(ctx))

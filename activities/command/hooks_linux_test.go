@@ -246,3 +246,54 @@ func TestHooksAreSignsOfLife(t *testing.T) {
 		}
 	}
 }
+
+type settling struct {
+	jobtypetest.Recorder
+
+	settled chan error
+}
+
+func (s *settling) Settle(_ jobtype.Result, err error) { s.settled <- err }
+
+// The outcome of a program that ended by itself is settled before its hooks run, that of a stopped one is not.
+func TestAProgramSettlesItsOutcomeBeforeItsHooks(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"exit 0": "", "exit 1": "exited with status 1", "exit 75": "exited with status 75",
+		"touch works; exec sleep 1000": "was stopped: " + jobtype.ErrDraining.Error(),
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			reached := func(file string) bool { _, err := os.Stat(filepath.Join(dir, file)); return err == nil }
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			progress, ended := &settling{settled: make(chan error, 1)}, make(chan error, 1)
+			keys := block{
+				"dir": dir, "exit_codes": block{"defer": block{"75": "5m"}},
+				"hooks": block{"finally": []string{"sh", "-c", "touch closing; while [ ! -e enough ]; do sleep 0.01; done"}},
+			}
+			go func() {
+				_, err := newHandler(0).Execute(ctx, jobtype.Job{ID: "j", GroupID: "g", Settings: raw(t, shell(script).with(keys))}, progress)
+				ended <- err
+			}()
+			require.Eventually(t, func() bool { return reached("closing") || reached("works") }, time.Minute, 10*time.Millisecond)
+			cancel(jobtype.ErrDraining)
+			require.Eventually(t, func() bool { return reached("closing") }, time.Minute, 10*time.Millisecond)
+			select {
+			case settled := <-progress.settled:
+				assert.False(t, reached("works"), "the program was stopped")
+				assert.Equal(t, jobtype.AsDeferral(settled) != nil, script == "exit 75")
+				assert.Equal(t, settled == nil, want == "")
+			default:
+				assert.True(t, reached("works"), "the program ended by itself")
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "enough"), nil, 0o600))
+			if err := <-ended; want == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, want)
+			}
+		})
+	}
+}

@@ -124,10 +124,10 @@ func (r *attempt) supervise(sdk context.Context) (ended bool) {
 			}
 		case <-stale.C:
 			left, cause := r.limits.exceeded(r.progress, time.Now())
-			if cause == nil {
-				stale.Reset(left)
-			} else {
+			if cause != nil {
 				r.cancel(cause)
+			} else if left > 0 {
+				stale.Reset(left)
 			}
 		}
 	}
@@ -140,6 +140,9 @@ type limits struct {
 // exceeded returns the exceeded limit as a cause, or the time until one may be exceeded; 0 means never.
 func (l limits) exceeded(p *progress, now time.Time) (left time.Duration, cause error) {
 	_, reported, changed := p.snapshot()
+	if p.outcome() != nil {
+		l.progress = 0 // The work has ended, and what closes reports no progress.
+	}
 	for _, limit := range []struct {
 		after time.Duration
 		since time.Time

@@ -9,6 +9,6 @@
 //   - Bounds. Every report fits into Temporal's limits.
 //
 // A handler that ignores its canceled context keeps its slot and counts as a zombie. A timeout or staleness is
-// reported after a grace even then. `canceled` and `draining` are reported only after the handler has ended,
-// because they promise that nothing runs any more.
+// reported after a grace even then, or the outcome that the handler has settled. `canceled` and `draining` are
+// reported only after the handler has ended, because they promise that nothing runs any more.
 package jobs

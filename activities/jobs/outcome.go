@@ -21,33 +21,43 @@ const (
 
 // conclude returns the outcome. report is false if the attempt lost its job before it finished.
 func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
-	state = r.state()
-	if !ended {
-		if r.activities.life.Err() != nil {
-			return state, false
-		}
-		state.Failure, state.Message = overdue(context.Cause(r.ctx), r)
-		state.Message += "; the handler ignores that it was canceled and still runs on worker " + state.Worker
-		return state, true
+	settled := r.progress.outcome()
+	switch {
+	case ended && settled != nil && !errors.Is(r.cause, jobtype.ErrLeaseLost):
+		return r.classify(result, r.err, nil)
+	case ended:
+		return r.classify(result, r.err, r.cause)
+	case r.activities.life.Err() != nil:
+		return r.state(), false
+	case settled != nil:
+		return r.classify(settled.result, settled.err, nil)
 	}
-	if r.err == nil {
+	state = r.state()
+	state.Failure, state.Message = overdue(context.Cause(r.ctx), r)
+	state.Message += "; the handler ignores that it was canceled and still runs on worker " + state.Worker
+	return state, true
+}
+
+// classify judges an error by cause, unless that is nil: the work has ended by itself.
+func (r *attempt) classify(result jobtype.Result, err, cause error) (state contract.ExecuteState, report bool) {
+	state = r.state()
+	if err == nil {
 		// Finished work counts, even if it was no longer wanted.
 		return succeed(state, result), true
 	}
-	cause := r.cause
 	state.Result.Output = tail(result.Output, maxFailureOutput)
-	state.Message = jobtype.ClipCause(r.err.Error(), maxFailureMessage)
+	state.Message = jobtype.ClipCause(err.Error(), maxFailureMessage)
 	switch {
-	case jobtype.IsPermanent(r.err):
+	case jobtype.IsPermanent(err):
 		state.Failure = contract.FailurePermanent
-	case cause == nil && jobtype.AsDeferral(r.err) != nil:
-		deferral := jobtype.AsDeferral(r.err)
+	case cause == nil && jobtype.AsDeferral(err) != nil:
+		deferral := jobtype.AsDeferral(err)
 		state.Failure, state.Delay = contract.FailureDeferred, deferral.After
 		if deferral.Guard {
 			state.Failure = contract.FailureGuard
 		}
 	case cause == nil:
-		state.Failure = failureKind(r.err)
+		state.Failure = failureKind(err)
 	case errors.Is(cause, jobtype.ErrLeaseLost):
 		return state, false
 	case errors.Is(cause, jobtype.ErrDraining):
@@ -56,7 +66,7 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 		state.Failure = contract.FailureCanceled
 	default:
 		kind, message := overdue(cause, r)
-		state.Failure, state.Message = kind, jobtype.ClipCause(message+": "+r.err.Error(), maxFailureMessage)
+		state.Failure, state.Message = kind, jobtype.ClipCause(message+": "+err.Error(), maxFailureMessage)
 	}
 	return state, true
 }

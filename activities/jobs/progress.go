@@ -25,9 +25,30 @@ type progress struct {
 	mu                sync.Mutex
 	beat              contract.Heartbeat
 	reported, changed time.Time
+	// settled is nil while the work has not ended by itself.
+	settled *outcome
 
 	// log receives the handler's output; nil for a detection.
 	log *joblog.Log
+}
+
+// outcome is what a handler returns.
+type outcome struct {
+	result jobtype.Result
+	err    error
+}
+
+// Settle implements [jobtype.Settler].
+func (p *progress) Settle(result jobtype.Result, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settled = &outcome{result, err}
+}
+
+func (p *progress) outcome() *outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settled
 }
 
 // Log implements [jobtype.Logger].

@@ -45,3 +45,15 @@ func TestARecycledProcessIDIsNotEnded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, kept)
 }
+
+// A note that cannot be read may be the only trace of a living program.
+func TestAnUnreadableNoteStays(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	note := filepath.Join(dir, "x.group.json")
+	require.NoError(t, os.Mkdir(note, 0o700))
+	require.NoError(t, os.WriteFile(note+".new", nil, 0o600))
+	require.ErrorContains(t, newHandler(0).PrepareNode(t.Context(), "node-a", dir), note)
+	assert.DirExists(t, note)
+	assert.NoFileExists(t, note+".new")
+}

@@ -87,7 +87,8 @@ func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
 	h.mu.Lock()
 	h.ledgers[workerID] = opened
 	h.mu.Unlock()
-	return errors.Join(opened.endLeftovers(ctx), h.payOwed(ctx, workerID, opened))
+	stuck, err := opened.endLeftovers(ctx)
+	return errors.Join(stuck, err, h.payOwed(ctx, workerID, opened, err == nil))
 }
 
 func (h *Handler) ledger(workerID string) *ledger {

@@ -25,9 +25,15 @@ type surrounding struct {
 	log  io.Writer
 	// alive keeps the attempt while a hook runs. It is nil after the end of the attempt.
 	alive func()
+	// stuck reports a hook that still cannot start. It is nil within the attempt.
+	stuck func(error)
 }
 
-const hookPause = time.Second
+// Pauses between two signs of life, and between two tries to start a hook.
+const (
+	hookPause    = time.Second
+	maxHookPause = 10 * time.Second
+)
 
 func (p program) surround(log io.Writer, alive func()) *surrounding {
 	s := &surrounding{program: p, hooks: p.launch.Hooks, log: log, alive: alive}
@@ -60,6 +66,7 @@ func (s *surrounding) before(ctx context.Context, settings executeSettings) (job
 		return jobtype.Result{}, nil
 	}
 	settings.ExitCodes.Success, settings.ExitCodes.Warning = nil, nil
+	defer s.beat(ctx)()
 	outcome, output, errorOutput, err := s.run(ctx, launch.Hook{Name: launch.HookBefore, Command: s.hooks.Before}, nil)
 	result, err := settings.result(s.hooks.Before[0], outcome, err, output, errorOutput)
 	if err != nil {
@@ -100,26 +107,54 @@ func (s *surrounding) pay(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
+// closing tries again if no process was there yet: what cleans up must not be left out for a passing fault of the node.
 func (s *surrounding) closing(ctx context.Context, next launch.Hook) error {
-	outcome, output, errorOutput, err := s.run(ctx, next, s.owed.Outcome.Environment())
-	switch {
-	case err != nil:
-		return failure(next.Command[0], err)
-	case outcome.code != 0 || outcome.signal != "":
-		return describe(next.Command[0], outcome, errorOutput, output)
+	defer s.beat(ctx)()
+	begun := time.Now()
+	for pause := hookPause; ; pause = min(2*pause, maxHookPause) {
+		outcome, output, errorOutput, err := s.run(ctx, next, s.owed.Outcome.Environment())
+		start, failed := errors.AsType[*startError](err)
+		late := time.Since(begun) >= s.hooks.Limit()
+		switch {
+		case failed && s.again(start.permanent, late):
+			if late {
+				s.stuck(failure(next.Command[0], err))
+				begun = time.Now()
+			}
+			time.Sleep(pause)
+		case err != nil:
+			return failure(next.Command[0], err)
+		case outcome.code != 0 || outcome.signal != "":
+			return describe(next.Command[0], outcome, errorOutput, output)
+		default:
+			return nil
+		}
 	}
-	return nil
+}
+
+// An attempt waits for passing faults only, and not for long. Later, nothing of the same job starts before its hooks, so
+// they may take any time. After a start of the machine, users and mounts may come later than the worker.
+func (s *surrounding) again(permanent, late bool) bool {
+	if s.stuck == nil {
+		return !permanent && !late
+	}
+	return !permanent || !late
+}
+
+func (s *surrounding) beat(ctx context.Context) (stop context.CancelFunc) {
+	ctx, stop = context.WithCancel(ctx)
+	beating := s.program.watcher
+	if beating == nil && s.alive != nil {
+		beating = &watcher{alive: s.alive, pause: hookPause}
+	}
+	beating.beat(ctx)
+	return stop
 }
 
 func (s *surrounding) run(ctx context.Context, one launch.Hook, own []string) (outcome ended, output, errorOutput string, err error) {
 	ctx, end := context.WithTimeoutCause(ctx, s.hooks.Limit(), fmt.Errorf("it is over hooks.timeout, %s", s.hooks.Limit()))
 	defer end()
 	p := s.program
-	beating := p.watcher
-	if beating == nil && s.alive != nil {
-		beating = &watcher{alive: s.alive, pause: hookPause}
-	}
-	beating.beat(ctx)
 	p.argv, p.stdin, p.launch.Stdin = one.Command, nil, launch.StdinNone
 	p.own = slices.Concat(p.own, []string{"ROUNDSMAN_HOOK=" + one.Name}, own)
 	kept, keptError := tail.New(stderrKept), tail.New(stderrKept)
@@ -132,7 +167,8 @@ func (s *surrounding) run(ctx context.Context, one launch.Hook, own []string) (o
 }
 
 // payOwed runs the closing hooks that an earlier process of the worker has left. Nothing of the same job starts before.
-func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger) error {
+// While their program may live, they stay for the next process of the worker.
+func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger, ended bool) error {
 	if ledger.dir == "" {
 		return nil
 	}
@@ -141,13 +177,24 @@ func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger) 
 		p := h.program(rendered{Spec: owed.Launch}, owed.Own, nil, workerID)
 		p.owner = owner{Job: owed.Job, Key: owed.Key, Attempt: owed.Attempt}
 		s := &surrounding{program: p, hooks: owed.Launch.Hooks, owed: owed, log: io.Discard}
-		s.note = ledger.enter("a hook", 0, p.owner)
+		s.note = ledger.enter("an owed hook (see the log of the worker)", 0, p.owner)
 		s.note.outlast()
-		go func() {
-			fault := s.pay(context.WithoutCancel(ctx))
-			slog.Default().Warn("the hooks that an earlier process of this worker left have run",
-				"worker", workerID, "job", owed.Job, "attempt", owed.Attempt, "outcome", owed.Outcome.Kind, "error", fault)
-		}()
+		log := slog.Default().With("worker", workerID, "job", owed.Job, "attempt", owed.Attempt, "outcome", owed.Outcome.Kind)
+		s.stuck = func(fault error) {
+			log.Error("a hook that an earlier process of this worker left cannot be started and is tried again; no attempt at its job starts here "+
+				"before that; mend the cause, or stop the worker and delete the file to give the hook up", "file", owed.File(), "error", fault)
+		}
+		if ended {
+			go s.payLeft(context.WithoutCancel(ctx), log)
+		}
 	}
 	return err
+}
+
+func (s *surrounding) payLeft(ctx context.Context, log *slog.Logger) {
+	if fault := s.pay(ctx); fault != nil {
+		log.Error("hooks that an earlier process of this worker left have failed, or could not be started; check what they clean up", "error", fault)
+		return
+	}
+	log.Warn("the hooks that an earlier process of this worker left have run")
 }

@@ -21,7 +21,10 @@ const markVariable = "ROUNDSMAN_PROCESS_MARK"
 // errNoProcessTable: there is a process table to read on Linux only.
 var errNoProcessTable = errors.New("the process table is read on Linux only")
 
-const noteSuffix = ".group.json"
+const (
+	noteSuffix = ".group.json"
+	newSuffix  = ".new"
+)
 
 // ledger notes running programs. With a directory the notes survive the worker's process, so the next process can end
 // the programs of a killed one. It syncs nothing: a crash of the machine ends the programs too.
@@ -70,7 +73,7 @@ func (l *ledger) add(n *note) {
 	if l.idle == nil && l.dir != "" {
 		ctx, cancel := context.WithCancel(context.Background())
 		l.idle = cancel
-		go l.record(ctx)
+		go record(ctx, l.look)
 	}
 }
 
@@ -103,12 +106,10 @@ const (
 	recordShare = 20
 )
 
-func (l *ledger) record(ctx context.Context) {
+func record(ctx context.Context, look func() error) {
 	for pause := recordPause; waitContext(ctx, pause); {
 		begun := time.Now()
-		if l.look() != nil {
-			return
-		}
+		_ = look() // Files or memory may be short for a while.
 		pause = pauseAfter(time.Since(begun))
 	}
 }
@@ -156,42 +157,50 @@ func (l *ledger) before(owner owner) (*note, []process) {
 	return nil, nil
 }
 
-// An unreadable file is removed.
+// read returns the notes of an earlier process. One that cannot be read stays: it may be the only trace of a program.
 func (l *ledger) read() ([]*note, error) {
-	paths, err := filepath.Glob(filepath.Join(l.dir, "*"+noteSuffix+"*"))
-	if err != nil {
-		return nil, err
+	if l.dir == "" {
+		return nil, nil
 	}
+	entries, err := os.ReadDir(l.dir)
+	faults := []error{err}
 	var list []*note
-	for _, path := range paths {
-		n := &note{path: path, ledger: l}
-		encoded, err := os.ReadFile(path)
-		if err != nil || !strings.HasSuffix(path, noteSuffix) || json.Unmarshal(encoded, n) != nil || n.Boot != l.boot {
-			_ = os.Remove(path)
+	for _, entry := range entries {
+		n := &note{path: filepath.Join(l.dir, entry.Name()), ledger: l}
+		if strings.HasSuffix(n.path, noteSuffix+newSuffix) {
+			_ = os.Remove(n.path)
+		}
+		if !strings.HasSuffix(n.path, noteSuffix) {
 			continue
 		}
-		list = append(list, n)
+		encoded, err := os.ReadFile(n.path)
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("the note of a program that may still run stays, and so do owed hooks: make it readable and start "+
+				"the worker again, or delete it if nothing of the program is left: %w", err))
+		case json.Unmarshal(encoded, n) != nil || n.Boot != l.boot:
+			_ = os.Remove(n.path)
+		default:
+			list = append(list, n)
+		}
 	}
-	return list, nil
+	return list, errors.Join(faults...)
 }
 
 const endPoll = 20 * time.Millisecond
 
-// endLeftovers ends the programs of an earlier process. One that does not die stays noted: no job starts next to it.
-func (l *ledger) endLeftovers(ctx context.Context) error {
-	left, err := l.read()
-	if err != nil {
-		return err
-	}
+// endLeftovers ends the programs of an earlier process. One that does not die is stuck and stays noted: no job starts next
+// to it. With err, others may live.
+func (l *ledger) endLeftovers(ctx context.Context) (stuck, err error) {
+	left, unread := l.read()
 	for _, n := range left {
 		n.left = true
 		l.add(n)
 	}
-	var stuck []error
 	for ending := newEnding(); len(left) > 0; {
 		table, err := processTable()
 		if err != nil {
-			return err
+			return stuck, errors.Join(unread, err)
 		}
 		left = slices.DeleteFunc(left, func(n *note) bool {
 			living, supervised := n.living(table)
@@ -202,14 +211,14 @@ func (l *ledger) endLeftovers(ctx context.Context) error {
 			if ending.step(n, living, supervised) {
 				return false
 			}
-			stuck = append(stuck, fmt.Errorf("%s, which an earlier worker process left running as %s: %w", n.Program, pidsOf(living), errNotDead))
+			stuck = errors.Join(stuck, fmt.Errorf("%s, which an earlier worker process left running as %s: %w", n.Program, pidsOf(living), errNotDead))
 			return true
 		})
 		if len(left) > 0 && !waitContext(ctx, endPoll) {
-			return context.Cause(ctx)
+			return stuck, errors.Join(unread, context.Cause(ctx))
 		}
 	}
-	return errors.Join(stuck...)
+	return stuck, unread
 }
 
 type ending struct {

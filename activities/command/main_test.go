@@ -34,6 +34,8 @@ type part struct {
 	Keys block `json:"keys,omitempty"`
 	// Check makes the worker check its node instead.
 	Check bool `json:"check,omitempty"`
+	// Stops ends the preparation of the node after this time. The worker then waits to be killed.
+	Stops time.Duration `json:"stops,omitempty"`
 }
 
 func TestMain(m *testing.M) {
@@ -87,8 +89,7 @@ func playWorker(role string) int {
 		}
 		cancel(jobtype.ErrDeadline)
 	}()
-	program := shell(p.Script).with(p.Keys)
-	program["kill_grace"] = "300ms"
+	program := shell(p.Script).with(block{"kill_grace": "300ms"}).with(p.Keys)
 	settings, encodeErr := json.Marshal(program)
 	handler := newHandler(300 * time.Millisecond)
 	if p.Keys["hooks"] != nil {
@@ -100,6 +101,12 @@ func playWorker(role string) int {
 			return 1
 		}
 		return 0
+	}
+	if p.Stops > 0 {
+		stopping, stop := context.WithTimeout(ctx, p.Stops)
+		defer stop()
+		_, _ = os.Stderr.WriteString(handler.PrepareNode(stopping, "node-a", p.Dir).Error())
+		<-make(chan struct{})
 	}
 	if err == nil && encodeErr == nil && p.Dir != "" {
 		if left := handler.PrepareNode(ctx, "node-a", p.Dir); left != nil {

@@ -62,8 +62,8 @@ func (n *note) write() {
 		return
 	}
 	encoded, err := json.Marshal(n)
-	if err == nil && os.WriteFile(n.path+".new", encoded, 0o600) == nil {
-		_ = os.Rename(n.path+".new", n.path)
+	if err == nil && os.WriteFile(n.path+newSuffix, encoded, 0o600) == nil {
+		_ = os.Rename(n.path+newSuffix, n.path)
 	}
 }
 

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +80,10 @@ func (p program) run(ctx context.Context) (ended, error) {
 	defer stop(nil)
 	var err error
 	if p.account, err = accountOf(ctx, p.launch); err != nil {
-		return ended{}, cmp.Or(context.Cause(ctx), err)
+		return ended{}, unstarted(ctx, err)
 	}
 	if p.configured, p.mask, err = p.resolveEnv(ctx); err != nil {
-		return ended{}, cmp.Or(context.Cause(ctx), err)
+		return ended{}, unstarted(ctx, err)
 	}
 	pipes, err := openPipes(p.outputGrace)
 	if err != nil {
@@ -97,7 +96,7 @@ func (p program) run(ctx context.Context) (ended, error) {
 	child, err := p.start(ctx, pipes)
 	if err != nil {
 		pipes.closeAll()
-		return ended{}, cmp.Or(context.Cause(ctx), err)
+		return ended{}, unstarted(ctx, err)
 	}
 	pipes.closeChildSide()
 	unwatch := p.watcher.follow(child)
@@ -105,6 +104,13 @@ func (p program) run(ctx context.Context) (ended, error) {
 	unwatch()
 	pipes.closeAll()
 	return outcome, err
+}
+
+func unstarted(ctx context.Context, err error) error {
+	if stopped := context.Cause(ctx); stopped != nil {
+		return &startError{err: stopped}
+	}
+	return err
 }
 
 // err may be read after done is closed.
@@ -140,8 +146,10 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 func (p program) supervise(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
 	select {
 	case <-child.exited():
-		return p.close(ctx, child, pipes, output)
 	case <-ctx.Done():
+	}
+	if closed(child.exited()) {
+		return p.close(ctx, child, pipes, output)
 	}
 	stopped := context.Cause(ctx)
 	if !p.end(child) {
@@ -149,7 +157,7 @@ func (p program) supervise(ctx context.Context, child child, pipes *pipes, outpu
 		return ended{}, errors.Join(stopped, errNotDead)
 	}
 	pipes.finish()
-	if !waitFor(output.done, p.killGrace) {
+	if !waitFor(output.done, max(p.killGrace, p.outputGrace)) {
 		child.kill()
 		pipes.closeAll()
 		<-output.done
@@ -166,25 +174,25 @@ func (p program) end(child child) bool {
 	return waitFor(child.gone(), reapGrace)
 }
 
-// Processes that do not die keep their note, and are no fault of the program.
+// The program has ended by itself: the end of ctx only cuts the reading. Processes that do not die keep their note, and are
+// no fault of the program.
 func (p program) close(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
 	pipes.finish()
 	if inTime := waitFor(output.done, p.outputGrace); (!inTime || !closed(child.gone())) && !p.end(child) {
 		child.abandon()
 		pipes.closeAll()
 	}
-	var stopped error
+	if waitFor(output.done, p.outputGrace) {
+		return child.reap(), output.err
+	}
 	select {
 	case <-output.done:
+		return child.reap(), output.err
 	case <-ctx.Done():
-		stopped = context.Cause(ctx)
 		pipes.closeAll()
 		<-output.done
+		return child.reap(), context.Cause(ctx)
 	}
-	if stopped == nil {
-		stopped = output.err
-	}
-	return child.reap(), stopped
 }
 
 func closed(done <-chan struct{}) bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/commandlint"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/mask"
+	"github.com/roundsman/roundsman/internal/lib/plainfile"
 	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -61,7 +62,7 @@ func (p program) secret(ctx context.Context, value launch.Value) (string, error)
 	var err error
 	switch {
 	case value.File != "":
-		if text, err = readBounded(value.File, maxSecretBytes); err != nil {
+		if text, err = plainfile.Read(value.File, maxSecretBytes); err != nil {
 			err = fmt.Errorf("%s: %w", value.File, err)
 		}
 	case value.Credential != "":
@@ -89,7 +90,7 @@ func readCredential(name string) (string, error) {
 	case name != filepath.Base(name):
 		return "", fmt.Errorf("credential %q is no name", name)
 	}
-	text, err := readBounded(filepath.Join(directory, name), maxSecretBytes)
+	text, err := plainfile.Read(filepath.Join(directory, name), maxSecretBytes)
 	if err != nil {
 		return "", fmt.Errorf("credential %s: %w: write LoadCredential=%s:PATH in the unit of this worker", name, err, name)
 	}

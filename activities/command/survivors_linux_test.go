@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -47,7 +48,12 @@ type site struct {
 	// keys are further keys of the blocks, capabilities the ambient ones of the workers.
 	keys         block
 	capabilities []uintptr
+	// stops is the part of that name.
+	stops time.Duration
 }
+
+// state is the data directory of the workers. Its name would be another one as a pattern.
+func (s *site) state() string { return filepath.Join(s.dir, "state [1]") }
 
 func newSite(t *testing.T, uid int) *site {
 	t.Helper()
@@ -91,7 +97,7 @@ func (s *site) worker(attempt int, script string) (*exec.Cmd, *bytes.Buffer) {
 		defer func() { _ = directory.Close() }()
 		attributes.UseCgroupFD, attributes.CgroupFD = true, int(directory.Fd())
 	}
-	role, err := json.Marshal(part{Dir: filepath.Join(s.dir, "state"), Script: script, Attempt: attempt, Keys: s.keys})
+	role, err := json.Marshal(part{Dir: s.state(), Script: script, Attempt: attempt, Keys: s.keys, Stops: s.stops})
 	require.NoError(s.t, err)
 	worker := exec.Command(filepath.Join(s.dir, "worker"))
 	worker.Env = []string{"PATH=" + os.Getenv("PATH"), workerRole + "=" + string(role)}
@@ -137,9 +143,9 @@ func (s *site) awaitHolder(noted bool) {
 		if len(pids) == 0 || !noted {
 			return len(pids) > 0
 		}
-		notes, _ := filepath.Glob(filepath.Join(s.dir, "state", "*.json"))
-		for _, path := range notes {
-			if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), fmt.Sprintf(`{"pid":%d,`, pids[0])) {
+		notes, _ := os.ReadDir(s.state())
+		for _, note := range notes {
+			if text, err := os.ReadFile(filepath.Join(s.state(), note.Name())); strings.HasSuffix(note.Name(), ".json") && err == nil && strings.Contains(string(text), fmt.Sprintf(`{"pid":%d,`, pids[0])) {
 				return true
 			}
 		}
@@ -222,7 +228,7 @@ func TestNoProgramSurvivesItsAttempt(t *testing.T) {
 					require.NoError(t, second.Wait(), stderr.String())
 					assert.Empty(t, s.holders())
 					assert.NoFileExists(t, filepath.Join(s.dir, "overlaps"))
-					left, err := os.ReadDir(filepath.Join(s.dir, "state"))
+					left, err := os.ReadDir(s.state())
 					require.NoError(t, err)
 					assert.Empty(t, left, "no notes are left")
 				})
@@ -240,6 +246,56 @@ func TestDaemonsEndWithTheirProgram(t *testing.T) {
 		assert.Equal(t, ok, worker.Wait() == nil, stderr.String())
 		assert.Empty(t, s.holders())
 	}
+}
+
+// The worker drains while what the program has left ignores SIGTERM: the program has ended by itself all the same.
+func TestADrainAfterTheEndOfAProgramIsNoStop(t *testing.T) {
+	t.Parallel()
+	for name, streams := range map[string]string{"silent": "> /dev/null 2>&1 < /dev/null", "with the output open": ""} {
+		for range 6 {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				ctx, drain := context.WithCancelCause(t.Context())
+				defer drain(nil)
+				go func() {
+					assert.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "asked")); return err == nil }, time.Minute, 10*time.Millisecond)
+					drain(jobtype.ErrDraining)
+				}()
+				script := `(setsid sh -c 'trap "touch $1/asked" TERM; touch $1/trap; while :; do sleep 0.1; done' sh "$1" ` + streams + ` &); while [ ! -e "$1/trap" ]; do sleep 0.01; done; echo done`
+				got := jobtypetest.Execute(ctx, newHandler(300*time.Millisecond), jobtype.Job{Settings: raw(t, shell(script, dir).with(block{"kill_grace": "2s"}))})
+				require.NoError(t, got.Err)
+				assert.Equal(t, map[string]any{"exit_code": 0}, got.Result.Data)
+				assert.Equal(t, "done\n", got.Result.Output)
+			})
+		}
+	}
+}
+
+// The program is killed at once, and its reader is slow.
+func TestLastWordsAreReadWithoutKillGrace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	reached := func(file string) bool {
+		_, err := os.Stat(filepath.Join(dir, file))
+		return err == nil
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var ended atomic.Bool
+	recorder := &jobtypetest.Recorder{OnReport: func(int, jobtypetest.Report) {
+		assert.NoError(t, os.WriteFile(filepath.Join(dir, "reported"), nil, 0o600))
+		assert.Eventually(t, func() bool { return reached("said") }, time.Minute, 10*time.Millisecond)
+		cancel(jobtype.ErrCanceled)
+		assert.Eventually(t, func() bool { return !lives(readPID(t, filepath.Join(dir, "pid"))) }, time.Minute, 10*time.Millisecond)
+		assert.Never(t, ended.Load, 100*time.Millisecond, 10*time.Millisecond, "the attempt waits for its reader")
+	}}
+	script := `echo $$ > pid; echo '::progress 1 ready'; while [ ! -e reported ]; do sleep 0.01; done; echo last words; touch said; exec sleep 1000`
+	job := jobtype.Job{Settings: raw(t, shell(script).with(block{"dir": dir, "kill_grace": "0s"}))}
+	result, err := newHandler(time.Minute).Execute(ctx, job, recorder)
+	ended.Store(true)
+	require.ErrorIs(t, err, jobtype.ErrCanceled)
+	assert.Equal(t, "last words\n", result.Output)
 }
 
 // A shim that is killed while its worker lives leaves nothing behind either.

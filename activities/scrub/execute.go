@@ -143,11 +143,14 @@ func (v *verification) compare(ctx context.Context, read reading) (jobtype.Resul
 		after.RotAt, after.MissingSince = now, time.Time{}
 		rot = v.rotten(*before, read)
 	}
-	if err := v.store.put(ctx, v.path, after); err != nil {
-		return jobtype.Result{}, fmt.Errorf("the verdict on %q could not be kept: %w", v.path, err)
-	}
-	if rot != nil {
+	err = v.store.put(ctx, v.path, after)
+	switch {
+	case rot != nil && err != nil:
+		return jobtype.Result{}, jobtype.Permanent(fmt.Errorf("%w (not kept: %w)", rot, err)) // A retry may not find it again.
+	case rot != nil:
 		return jobtype.Result{}, jobtype.Permanent(rot)
+	case err != nil:
+		return jobtype.Result{}, fmt.Errorf("the verdict on %q could not be kept: %w", v.path, err)
 	}
 	return v.result(outcome, text, &read), nil
 }

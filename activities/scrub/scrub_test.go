@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
 
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
@@ -53,6 +54,19 @@ func (r *rig) write(name, content string) {
 	r.Helper()
 	require.NoError(r, os.MkdirAll(filepath.Dir(r.path(name)), 0o700))
 	require.NoError(r, os.WriteFile(r.path(name), []byte(content), 0o600))
+}
+
+// readOnly makes each write to the baseline fail, as a full disk does.
+func (r *rig) readOnly() {
+	r.Helper()
+	kept, err := r.handler.store(params{})
+	require.NoError(r, err)
+	kept.lease.close()
+	db, err := bbolt.Open(kept.lease.path, 0o600, &bbolt.Options{ReadOnly: true})
+	require.NoError(r, err)
+	kept.lease.mu.Lock()
+	defer kept.lease.mu.Unlock()
+	kept.lease.db, kept.lease.openedAt = db, time.Now()
 }
 
 // rot changes the content and keeps size and modification time.
@@ -166,6 +180,18 @@ func TestLifeOfAFile(t *testing.T) {
 	r.write("a", "another content")
 	assert.Equal(t, map[string]string{"a": outcomeChanged}, r.pass())
 	assert.Empty(t, r.pass())
+}
+
+func TestRotIsReportedOnAFullDisk(t *testing.T) {
+	r := newRig(t, "a")
+	r.pass()
+	r.rot("a")
+	job := r.jobFor("a")
+	r.readOnly()
+	done := r.execute(job)
+	assert.True(t, jobtype.IsPermanent(done.Err))
+	require.ErrorContains(t, done.Err, "bit rot")
+	assert.ErrorContains(t, done.Err, "(not kept: ")
 }
 
 func TestRot(t *testing.T) {

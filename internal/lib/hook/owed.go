@@ -40,6 +40,9 @@ func (o *Owed) Open(dir, name string) error {
 	return o.save()
 }
 
+// File is the path of the file; empty: there is none.
+func (o *Owed) File() string { return o.path }
+
 // Settle notes the outcome. Without a failure it drops the hook on_failure.
 func (o *Owed) Settle(outcome Outcome) error {
 	o.Outcome = outcome

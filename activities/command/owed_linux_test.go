@@ -1,0 +1,151 @@
+package command_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/lib/hook"
+	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+)
+
+// logged replaces the log of the process during the test.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func newLog(t *testing.T) *logged {
+	t.Helper()
+	l, before := &logged{}, slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(l, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return l
+}
+
+// Write implements io.Writer.
+func (l *logged) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *logged) has(part string) func() bool {
+	return func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return strings.Contains(l.text.String(), part)
+	}
+}
+
+// owe leaves the hooks of a lost attempt, each with a second to start, as a killed worker does.
+func owe(t *testing.T, dir, state string, spec launch.Spec, onFailure ...string) {
+	t.Helper()
+	second := jobtype.Duration(time.Second)
+	spec.Hooks = launch.Hooks{OnFailure: onFailure, Finally: []string{"sh", "-c", "echo $ROUNDSMAN_HOOK >> " + dir + "/book"}, Timeout: &second}
+	owed := &hook.Owed{Job: "group/g/job-1", Attempt: 1, Launch: spec, Outcome: hook.Outcome{Kind: hook.Lost, Code: -1}, Pending: spec.Hooks.All()}
+	require.NoError(t, owed.Open(state, "mark"))
+}
+
+// Not parallel: the log is that of the process.
+func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest // see above
+	log, dir, state, handler := newLog(t), t.TempDir(), t.TempDir(), newHandler(0)
+	owe(t, dir, state, launch.Spec{EnvFile: []string{filepath.Join(dir, "later")}})
+	require.NoError(t, handler.PrepareNode(t.Context(), "node-a", state))
+	job := jobtype.Job{WorkerID: "node-a", GroupID: "group/g", ID: "job-1", Attempt: 2, Settings: raw(t, shell("true"))}
+	assert.ErrorIs(t, jobtypetest.Execute(t.Context(), handler, job).Err, jobtype.ErrAtCapacity, "nothing of the same job starts before")
+	assert.Eventually(t, log.has("is tried again"), time.Minute, 10*time.Millisecond)
+	assert.True(t, log.has("file="+filepath.Join(state, "mark.hooks.json"))())
+	assert.True(t, log.has("ENV_FILE: "+filepath.Join(dir, "later")+": no such file")())
+	assert.Equal(t, []string{"mark.hooks.json"}, owedIn(t, state))
+	assert.Empty(t, book(dir))
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "later"), nil, 0o600))
+	require.Eventually(t, log.has("have run"), time.Minute, 10*time.Millisecond)
+	assert.Equal(t, "finally\n", book(dir))
+	assert.Empty(t, owedIn(t, state))
+	assert.NoError(t, jobtypetest.Execute(t.Context(), handler, job).Err)
+}
+
+// The program of the hooks may be the one whose note cannot be read.
+func TestOwedHooksWaitForAnUnreadableNote(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 0)
+	note := filepath.Join(s.state(), "x.group.json")
+	require.NoError(t, os.MkdirAll(note, 0o700))
+	owe(t, s.dir, s.state(), launch.Spec{})
+	worker, stderr := s.worker(2, "true")
+	require.Error(t, worker.Wait())
+	assert.Contains(t, stderr.String(), note)
+	assert.Contains(t, stderr.String(), "NOT_ENDED: an owed hook (see the log of the worker) of attempt 1 still runs here")
+	assert.Empty(t, book(s.dir))
+	assert.Len(t, s.owed(), 1)
+
+	require.NoError(t, os.Remove(note))
+	s.keys = block{"hooks": block{"finally": []string{"true"}}} // A worker with hooks waits for longer.
+	worker, stderr = s.worker(3, "true")
+	require.NoError(t, worker.Wait(), stderr.String())
+	assert.Equal(t, "finally\n", book(s.dir))
+	assert.Empty(t, s.owed())
+}
+
+// Not parallel: the log is that of the process.
+func TestAnOwedHookThatCanNeverStartIsGivenUp(t *testing.T) { //nolint:paralleltest // see above
+	log, dir, state := newLog(t), t.TempDir(), t.TempDir()
+	owe(t, dir, state, launch.Spec{}, "no-such-program")
+	require.NoError(t, newHandler(0).PrepareNode(t.Context(), "node-a", state))
+	require.Eventually(t, log.has("could not be started"), time.Minute, 10*time.Millisecond)
+	assert.True(t, log.has("no-such-program")())
+	assert.False(t, log.has("have run")())
+	assert.Equal(t, "finally\n", book(dir))
+	assert.Empty(t, owedIn(t, state))
+}
+
+// The secret is there for the program, not for the first try of its hook.
+func TestAHookOfAnAttemptIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	secret := []string{"sh", "-c", `echo >> "$1/tries"; test "$(wc -l < "$1/tries")" -ne 2 && echo secret`, "sh", dir}
+	keys := block{"env": block{"S": block{"command": secret}}, "hooks": block{"finally": []string{"sh", "-c", "echo $ROUNDSMAN_OUTCOME >> " + dir + "/book"}}}
+	got := execute(t, shell("true").with(keys), jobtype.Job{ID: "j", GroupID: "g"})
+	require.NoError(t, got.Err)
+	assert.Empty(t, got.Result.Warning)
+	assert.Equal(t, "success\n", book(dir))
+}
+
+// A worker that is stopped before the program of its predecessor has ended leaves the hooks to the next one.
+func TestOwedHooksNeverRunBesideTheirProgram(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 0)
+	finally := []string{"sh", "-c", `flock -n "$0/lock" true || echo beside >> "$0/book"; echo finally $ROUNDSMAN_OUTCOME >> "$0/book"`, s.dir}
+	s.keys = block{"kill_grace": "5s", "hooks": block{"finally": finally}}
+	first, _ := s.worker(1, "trap '' TERM; exec "+s.lone(1000))
+	s.awaitHolder(true)
+	require.NoError(t, first.Process.Kill())
+	_ = first.Wait()
+
+	s.stops = 300 * time.Millisecond
+	second, stderr := s.worker(2, "true")
+	require.Eventually(t, func() bool { return len(s.holders()) == 0 }, time.Minute, 10*time.Millisecond)
+	assert.Empty(t, book(s.dir))
+	assert.Len(t, s.owed(), 1)
+	require.NoError(t, second.Process.Kill())
+	_ = second.Wait()
+	assert.Contains(t, stderr.String(), "context deadline exceeded")
+
+	s.stops = 0
+	third, stderr := s.worker(3, "true")
+	require.NoError(t, third.Wait(), stderr.String())
+	assert.Equal(t, "finally lost\nfinally success\n", book(s.dir))
+	assert.Empty(t, s.owed())
+}

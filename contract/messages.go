@@ -153,8 +153,9 @@ type JobsQueryInput struct {
 	DedupeKey string `json:"dedupe_key,omitempty"`
 	// Worker selects the jobs that it runs or ran last.
 	Worker string `json:"worker,omitempty"`
-	// Offset and Limit select a page. Limit 0 means 200.
+	// Offset, After and Limit select a page: After leaves out the jobs up to this number. Limit 0 means 200.
 	Offset int `json:"offset,omitempty"`
+	After  int `json:"after,omitempty"`
 	Limit  int `json:"limit,omitempty"`
 	// Work adds the work of the jobs that were not done, and the items of batches.
 	Work bool `json:"work,omitempty"`

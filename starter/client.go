@@ -178,7 +178,7 @@ func (o Options) ClientOptions() client.Options {
 			GetSystemInfoTimeout: o.DialTimeout,
 			DialOptions: []grpc.DialOption{
 				grpc.WithConnectParams(connectParams()),
-				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady, rpc.Server.Observe, updates.Send),
+				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady, rpc.Server.Observe, updates.Send, signalOnce),
 			},
 		},
 	}

@@ -67,6 +67,8 @@ type Item struct {
 	// Result of a task while another task refers to it, or a completed job's data up to 4 KiB.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Active *ActiveItem     `json:"active,omitempty"`
+	// Place of a job in the list of its run.
+	Place pastjobs.Place `json:"-"`
 	// Work is the [contract.JobWork] of a job that was not completed, if the filter requests it.
 	Work string `json:"-"`
 }
@@ -120,8 +122,9 @@ type ItemFilter struct {
 	DedupeKey string
 	// Worker keeps the items that this worker runs or ran last.
 	Worker string
-	// Offset and Limit select a page of the matches; Limit 0 means 200.
+	// Offset and Limit select a page of the matches; Limit 0 means 200. After is the last job before it, instead of an offset.
 	Offset, Limit int
+	After         *pastjobs.Place
 	// First ends the reading of ended jobs at Limit: the total may miss further ones.
 	First bool
 	// Work adds [Item.Work] and [Item.Batch].
@@ -174,8 +177,7 @@ func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter
 		return list(ctx, described, filter)
 	}
 	// The run does not distinguish the two states, or the workers of tasks, so all items are read.
-	wide := filter
-	wide.Offset, wide.Limit = 0, All
+	wide := filter.Whole(All)
 	if assigned {
 		wide.States = append(slices.Clone(filter.States), contract.JobRunning)
 	}
@@ -183,8 +185,26 @@ func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter
 	items = slices.DeleteFunc(items, func(item Item) bool {
 		return assigned && !slices.Contains(filter.States, item.State) || ofWorker && item.Worker != filter.Worker
 	})
-	from := min(filter.Offset, len(items))
-	return items[from:min(from+min(filter.Limit, len(items)), len(items))], len(items), err
+	return filter.Page(items), len(items), err
+}
+
+// Whole returns the filter without its page, for a list of at most limit items.
+func (f ItemFilter) Whole(limit int) ItemFilter {
+	f.Offset, f.Limit = 0, limit
+	if f.After != nil {
+		start := f.After.Start()
+		f.After = &start
+	}
+	return f
+}
+
+// Page returns the page of a list that has all items.
+func (f ItemFilter) Page(items []Item) []Item {
+	if f.After != nil {
+		items = slices.DeleteFunc(items, func(item Item) bool { return !f.After.Before(item.Place) })
+	}
+	items = items[min(f.Offset, len(items)):]
+	return items[:min(f.Limit, len(items))]
 }
 
 func (f ItemFilter) selectsAssigned() bool {
@@ -196,11 +216,11 @@ func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) (
 	if err != nil {
 		return nil, 0, err
 	}
-	choice.Work, choice.Worker, choice.First = filter.Work, filter.Worker, filter.First
-	held := func(choice pastjobs.Filter, offset, limit int) (contract.JobsQueryResult, error) {
+	choice.Work, choice.Worker, choice.First, choice.After = filter.Work, filter.Worker, filter.First, filter.After
+	held := func(choice pastjobs.Filter, after, offset, limit int) (contract.JobsQueryResult, error) {
 		// Pinned, so that pages of one list come from one workflow run.
 		return query[contract.JobsQueryResult](ctx, r.client, described.RunRef, contract.QueryJobs, contract.JobsQueryInput{
-			States: choice.States, JobID: choice.JobID(), DedupeKey: choice.Key, Worker: choice.Worker, Offset: offset, Limit: limit, Work: choice.Work,
+			States: choice.States, JobID: choice.JobID(), DedupeKey: choice.Key, Worker: choice.Worker, Offset: offset, After: after, Limit: limit, Work: choice.Work,
 		})
 	}
 	if !described.Open() {
@@ -213,8 +233,8 @@ func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) (
 		}
 		described.record = ended.record
 	}
-	views, total, err := pastjobs.List(ctx, pastjobs.Run{ID: described.WorkflowID, Pages: r.client.pages, Record: described.record, Held: held}, choice)
-	return mergeActive(described, itemsOfJobs(views)), total, err
+	found, total, err := pastjobs.List(ctx, pastjobs.Run{ID: described.WorkflowID, Pages: r.client.pages, Record: described.record, Held: held}, choice)
+	return mergeActive(described, itemsOfJobs(found)), total, err
 }
 
 func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
@@ -277,13 +297,13 @@ func pages(described Snapshot, filter ItemFilter, most int, ask func(offset, lim
 	}
 }
 
-func itemsOfJobs(jobs []contract.JobView) []Item {
+func itemsOfJobs(jobs []pastjobs.Job) []Item {
 	items := make([]Item, len(jobs))
 	for i, job := range jobs {
 		items[i] = Item{
 			ID: job.JobID, Kind: KindJob, State: job.State, DedupeKey: job.DedupeKey, Items: job.Items, Batch: job.Batch, Summary: job.Summary,
 			Priority: job.Priority, Waiting: job.Waiting, Wait: job.Wait, Worker: job.Worker, Attempt: job.Attempt, Error: job.Error,
-			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, CreatedAt: job.CreatedAt, ModifiedAt: job.ModifiedAt, StartedAt: job.StartedAt, EndedAt: job.EndedAt, Work: job.Work, Value: job.Data,
+			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, CreatedAt: job.CreatedAt, ModifiedAt: job.ModifiedAt, StartedAt: job.StartedAt, EndedAt: job.EndedAt, Work: job.Work, Value: job.Data, Place: job.Place,
 		}
 	}
 	return items

@@ -8,17 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter/pastjobs"
 )
 
 // The group reports such a job as running; only the server reports it as not taken.
 func TestAssignedIsWhatNobodyHasTaken(t *testing.T) {
 	t.Parallel()
-	views := itemsOfJobs([]contract.JobView{
-		{JobID: "job-00001", State: contract.JobRunning},
-		{JobID: "job-00002", State: contract.JobRunning},
-		{JobID: "job-00003", State: contract.JobRunning},
-		{JobID: "job-00004", State: contract.JobCanceled},
-		{JobID: "job-00005", State: contract.JobPending},
+	views := itemsOfJobs([]pastjobs.Job{
+		{JobView: contract.JobView{JobID: "job-00001", State: contract.JobRunning}},
+		{JobView: contract.JobView{JobID: "job-00002", State: contract.JobRunning}},
+		{JobView: contract.JobView{JobID: "job-00003", State: contract.JobRunning}},
+		{JobView: contract.JobView{JobID: "job-00004", State: contract.JobCanceled}},
+		{JobView: contract.JobView{JobID: "job-00005", State: contract.JobPending}},
 	})
 	active := []ActiveItem{{ID: "job-00002", Started: true}, {ID: "job-00001"}, {ID: "job-00004"}}
 	var states []string

@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc"
 )
 
-// Request identifies an operator's request. Its ID becomes the id of updates and of patches, and the default name of
-// runs: Temporal accepts each id once.
+// Request identifies an operator's request. Its ID becomes the id of updates, signals and patches, and the default name
+// of runs: Temporal accepts each id once.
 type Request struct {
 	ID string
 	// Time of the first attempt.
@@ -32,4 +35,13 @@ func updateID(ctx context.Context, name string) string {
 		return request.ID + "/" + name
 	}
 	return rand.Text()
+}
+
+// signalOnce gives all attempts of a request to send a signal one id: the server drops a signal whose id the run has.
+func signalOnce(ctx context.Context, method string, in, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	signal, is := in.(*workflowservice.SignalWorkflowExecutionRequest)
+	if _, known := RequestOf(ctx); is && known {
+		signal.RequestId = updateID(ctx, signal.GetSignalName())
+	}
+	return invoke(ctx, method, in, reply, cc, options...)
 }

@@ -119,10 +119,10 @@ func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 	if filter.JobType != "" && len(filter.Outcomes) == 0 && filter.Until.IsZero() {
 		found = r.addScheduled(ctx, filter.JobType, found)
 	}
-	slices.SortStableFunc(found, func(a, b Run) int { return b.Started.Compare(a.Started) })
+	slices.SortStableFunc(found, newestFirst)
 	found = found[:min(len(found), filter.Limit)]
 	if filter.Counts {
-		r.addCounts(ctx, found)
+		r.AddCounts(ctx, found)
 	}
 	return found, nil
 }
@@ -133,8 +133,9 @@ const countParallel = 16
 // countWithin bounds the wait of a list for counts; the list is useful without them.
 const countWithin = 3 * time.Second
 
-// After one query that finds the control plane down, addCounts queries no other open run.
-func (r Runs) addCounts(ctx context.Context, runs []Run) {
+// AddCounts adds what [RunFilter.Counts] asks for, and the start of the first workflow run of a run. After one query that
+// finds the control plane down, it queries no other open run.
+func (r Runs) AddCounts(ctx context.Context, runs []Run) {
 	var (
 		asking errgroup.Group
 		down   atomic.Bool
@@ -187,13 +188,17 @@ func (r Runs) Named(ctx context.Context, ids []string) ([]Run, error) {
 // namedAtOnce is the number of ids in one query of visibility.
 const namedAtOnce = 250
 
+// visible lists the newest runs up to the limit, and others. The server lists open runs first, by their start, and then
+// the others by their end.
 func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Run, error) {
 	var found []Run
 	var token []byte
-	for {
+	var last Run
+	known := map[RunRef]bool{}
+	for size := min(filter.Limit, maxVisible) + 10; ; size = min(2*size, maxVisible) {
 		page, err := r.client.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace:     r.client.namespace,
-			PageSize:      int32(min(filter.Limit+10, 1000)), //nolint:gosec // bounded right here
+			PageSize:      int32(min(size, maxVisible)), //nolint:gosec // bounded right here
 			NextPageToken: token,
 			Query:         query,
 		})
@@ -201,16 +206,33 @@ func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Ru
 			return nil, fmt.Errorf("list runs: %w", rpc.Advised(err))
 		}
 		for _, execution := range page.GetExecutions() {
-			if run := r.runOf(execution); filter.keeps(run) {
-				found = append(found, run)
+			if last = r.runOf(execution); filter.keeps(last) && !known[last.RunRef] { // It may end between two pages.
+				known[last.RunRef], found = true, append(found, last)
 			}
 		}
 		token = page.GetNextPageToken()
-		if len(token) == 0 || len(found) >= filter.Limit {
+		if len(token) == 0 || filter.newest(found, last) {
 			return found, nil
+		}
+		if last.Open() && len(found) >= filter.Limit {
+			query, token = query+" AND CloseTime IS NOT NULL", nil // The other open runs are older.
 		}
 	}
 }
+
+// maxVisible is the most runs on one page of visibility.
+const maxVisible = 1000
+
+// newest reports whether no run after the last one read can be newer than the first ones of found, up to the limit.
+func (f RunFilter) newest(found []Run, last Run) bool {
+	if len(found) < f.Limit || last.Open() {
+		return f.Running && len(found) >= f.Limit // Open runs are in order.
+	}
+	slices.SortStableFunc(found, newestFirst)
+	return !last.Ended.After(found[f.Limit-1].Started)
+}
+
+func newestFirst(a, b Run) int { return b.Started.Compare(a.Started) }
 
 func (f RunFilter) keeps(run Run) bool {
 	if run.Kind == KindDAG {

@@ -1,6 +1,7 @@
 package starter_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +141,31 @@ func TestListOfRuns(t *testing.T) {
 	assert.Empty(t, runs)
 	_, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})
 	require.ErrorContains(t, err, "must start with a-z")
+}
+
+// TestAShortRunIsListedBeforeOldOpenOnes, also if these fill a page of visibility.
+func TestAShortRunIsListedBeforeOldOpenOnes(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	begin := func(name string) string {
+		id := contract.DAGWorkflowID("crowded", name)
+		_, err := c.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, contract.DAGWorkflow)
+		require.NoError(t, err)
+		return id
+	}
+	for i := range 15 {
+		begin(fmt.Sprint("old-", i))
+	}
+	short := begin("short")
+	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), short, "", "it is over"))
+	testsuite.WaitFor(t, 20*time.Second, "visibility shows all runs", func() bool {
+		runs, err := c.Runs().List(t.Context(), starter.RunFilter{DAG: "crowded", Limit: 100})
+		return err == nil && len(runs) == 16 && !runs[0].Open()
+	})
+	runs, err := c.Runs().List(t.Context(), starter.RunFilter{DAG: "crowded", Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	assert.Equal(t, short, runs[0].WorkflowID)
 }
 
 // TestListOfRunsWithDAGsOfJobs: the runs of a job type's DAGs are its runs, too, and those of other job types are not.

@@ -103,7 +103,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	return found, nil
 }
 
-// cut moves the start of the ledger behind the runs that were not read. They ended before the
+// cut moves the start of the ledger behind the runs that were not read. They began before the
 // others.
 func (l *Ledger) cut(runs []starter.Run, limit int) {
 	if len(runs) < limit {

@@ -73,13 +73,12 @@ func List(ctx context.Context, runs starter.Runs, ref starter.RunRef, filter Fil
 	if filter.Sort != "" {
 		slices.SortStableFunc(all, order(filter.Sort, now))
 	}
-	from := min(filter.Offset, len(all))
-	return all[from:min(from+filter.Limit, len(all))], len(all), nil
+	total := len(all)
+	return filter.Page(all), total, nil
 }
 
 func whole(ctx context.Context, runs starter.Runs, ref starter.RunRef, filter Filter) ([]starter.Item, error) {
-	asked := filter.ItemFilter
-	asked.Offset, asked.Limit = 0, MaxSorted
+	asked := filter.Whole(MaxSorted)
 	if filter.Find != "" {
 		return found(ctx, runs, ref, asked, filter.Find)
 	}

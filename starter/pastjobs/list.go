@@ -22,14 +22,16 @@ var errMoved = errors.New("the group stores many jobs that have ended; try again
 type Run struct {
 	ID    string
 	Pages Pages
-	// Held queries the jobs that the group holds and the filter chooses, and the table of its record.
-	Held func(filter Filter, offset, limit int) (contract.JobsQueryResult, error)
+	// Held queries the jobs above a number that the group holds and the filter chooses, and the table of its record.
+	Held func(filter Filter, after, offset, limit int) (contract.JobsQueryResult, error)
 	// Record of a closed group; nil means that Held returns the jobs.
 	Record *contract.ItemRecord
 }
 
 // None is the Held of a group that has ended with a result.
-func None(Filter, int, int) (contract.JobsQueryResult, error) { return contract.JobsQueryResult{}, nil }
+func None(Filter, int, int, int) (contract.JobsQueryResult, error) {
+	return contract.JobsQueryResult{}, nil
+}
 
 // Choose makes a filter.
 func Choose(states []string, id, key string, offset, limit int) (Filter, error) {
@@ -44,41 +46,65 @@ func Choose(states []string, id, key string, offset, limit int) (Filter, error) 
 	return filter, nil
 }
 
-// List returns the jobs of a run that match the filter, and their total: held jobs by number, then the record's.
-func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView, total int, err error) {
-	views, total, table, err := filter.list(ctx, run)
+// List returns the jobs of a run that match the filter, and their total: held jobs by number, then the record's. After
+// a place, the jobs that were held when the reader began are still in the first part.
+func List(ctx context.Context, run Run, filter Filter) (jobs []Job, total int, err error) {
+	jobs, total, table, err := filter.list(ctx, run)
 	if err != nil || total > 0 || filter.Key == "" {
-		return views, total, err
+		return jobs, total, err
 	}
 	if filter.Number, err = find(ctx, run, table, filter.Key); err != nil || filter.Number == 0 {
 		return nil, 0, err
 	}
 	filter.Key = ""
-	views, total, _, err = filter.list(ctx, run)
-	return views, total, err
+	jobs, total, _, err = filter.list(ctx, run)
+	return jobs, total, err
 }
 
-func (f Filter) list(ctx context.Context, run Run) (views []contract.JobView, total int, table []contract.ProposalTable, err error) {
+func (f Filter) list(ctx context.Context, run Run) (jobs []Job, total int, table []contract.ProposalTable, err error) {
+	var views []contract.JobView
+	var record contract.ItemRecord
 	for range tries {
-		var held contract.ItemRecord
-		if views, total, held, err = f.held(run); !errors.Is(err, errMoved) {
-			if run.Record == nil {
-				run.Record = &held
-			}
+		if views, total, record, err = f.held(run); !errors.Is(err, errMoved) {
 			break
 		}
 	}
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	rest := f
-	rest.Offset, rest.Limit = max(f.Offset-total, 0), f.Limit-len(views)
-	past, more, err := rest.listed(ctx, run, *run.Record)
+	begun := Place{Pages: len(record.Pages)}
+	if run.Record != nil {
+		record = *run.Record
+		begun.Pages = len(record.Pages) + 1
+	}
+	if f.After != nil {
+		begun = *f.After
+	}
+	old, later := begun.divide(record)
+	moved, n, err := f.since(ctx, run, later)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	views, total = firstOf(f.Limit, views, moved), total+n
+	held, rest := len(views), f
+	rest.Offset, rest.Limit, rest.After = max(f.Offset-total, 0)+begun.Past, f.Limit-held, nil
+	past, n, err := rest.listed(ctx, run, old)
 	if err != nil {
 		return nil, 0, nil, err
 	}
 	views = append(views, past...)
-	return views, total + more, run.Record.Proposals, f.propose(ctx, run, views)
+	run.Record = &record
+	if err := f.propose(ctx, run, views); err != nil {
+		return nil, 0, nil, err
+	}
+	for i, view := range views {
+		place := Place{Pages: begun.Pages, Job: numberOf(view)}
+		if i >= held {
+			place.Job, place.Past = allHeld, rest.Offset+i-held+1
+		}
+		jobs = append(jobs, Job{view, place})
+	}
+	return jobs, total + n, record.Proposals, nil
 }
 
 func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.ItemRecord, err error) {
@@ -86,8 +112,10 @@ func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.
 	if f.Work {
 		most = workPage
 	}
+	after, offset := f.above(), f.Offset
 	for first := true; ; first = false {
-		page, err := run.Held(f, f.Offset+len(views), min(most, f.Limit-len(views)))
+		limit := min(most, f.Limit-len(views))
+		page, err := run.Held(f, after, offset, limit)
 		switch {
 		case err != nil:
 			return nil, 0, of, err
@@ -95,8 +123,9 @@ func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.
 			return nil, 0, of, errMoved
 		}
 		views, total, of = append(views, page.Jobs...), page.Total, contract.ItemRecord{Pages: page.Record, Proposals: page.Proposals}
-		if len(page.Jobs) == 0 || len(views) >= min(total-f.Offset, f.Limit) {
+		if len(page.Jobs) < limit || len(views) >= f.Limit {
 			return views, total, of, nil
 		}
+		after, offset = numberOf(views[len(views)-1]), 0 // Jobs may leave the filter between two queries.
 	}
 }

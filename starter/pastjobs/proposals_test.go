@@ -66,7 +66,7 @@ func TestAJobIsFoundByAKeyThatOnlyItsPageHas(t *testing.T) {
 		{Page: "lost", First: 1, Last: 1}, {Page: "p", First: 2, Last: 4}, {Page: "q", First: 5, Last: 5},
 	}}}
 	run.Pages = packed{"p": {{DedupeKey: "a"}, {DedupeKey: "b", Summary: "the second"}, {DedupeKey: "c"}, {DedupeKey: "surplus"}}, "q": {{DedupeKey: "e"}}}
-	find := func(run Run, key string) []contract.JobView {
+	find := func(run Run, key string) []Job {
 		views, total, err := List(t.Context(), run, Filter{Key: key, Limit: 10})
 		require.NoError(t, err)
 		assert.Len(t, views, total)
@@ -83,7 +83,7 @@ func TestAJobIsFoundByAKeyThatOnlyItsPageHas(t *testing.T) {
 
 	open := run
 	open.Record = nil
-	open.Held = func(f Filter, _, _ int) (contract.JobsQueryResult, error) {
+	open.Held = func(f Filter, _, _, _ int) (contract.JobsQueryResult, error) {
 		result := contract.JobsQueryResult{Proposals: run.Record.Proposals}
 		if f.Number == 4 && f.Key == "" {
 			result.Jobs, result.Total = []contract.JobView{{JobID: contract.JobID(4), State: contract.JobPending}}, 1

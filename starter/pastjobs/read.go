@@ -34,8 +34,9 @@ type Filter struct {
 	First bool
 	// Work adds the work of jobs that were not done, and the items of batches.
 	Work bool
-	// Offset and Limit page through the rest.
+	// Offset and Limit page through the rest, or After and Limit: After is the last job before the page.
 	Offset, Limit int
+	After         *Place
 }
 
 // JobID is the id of the one job that the filter keeps; empty: it keeps others.
@@ -114,7 +115,7 @@ func (f Filter) listedIn(ctx context.Context, run Run, of contract.ItemRecord) (
 		for i := range part.jobs {
 			j := part.jobs[i]
 			n := f.matches(&j)
-			for skip := max(f.Offset-total, 0); skip < n && len(views) < f.Limit; skip++ {
+			for skip := max(f.Offset-total, f.above()+1-j.N, 0); skip < n && len(views) < f.Limit; skip++ {
 				one := j
 				one.N += skip
 				view := viewOf(&one, f.single() || f.Work)

@@ -122,3 +122,28 @@ func TestOneKeyOneEffect(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, plain.post("/runs/gate~first/items/ask/approve", object{}).status, "without the key it is another request")
 	t.Logf("of %d requests %d were answered before the kills", 20*len(requests), before)
 }
+
+// TestARepeatedCancelIsOne: only another cancel stops the tasks that clean up.
+func TestARepeatedCancelIsOne(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	address := sites.FreeAddress(t)
+	s.serve(address, "server", "--http", address)
+	plain := &remote{t: t, base: "http://" + address + "/api/v1"}
+	begin := object{"document": "version: 1\nname: tidied\ntasks:\n- {id: work, approval: {}}\n- {id: clean, needs: [work], trigger_rule: always, approval: {}}\n", "as": "1"}
+	require.Equal(t, http.StatusAccepted, plain.post("/dag-runs", begin).status)
+	become := func(task, state string) {
+		t.Helper()
+		testsuite.WaitFor(t, time.Minute, task+" is "+state, func() bool {
+			a, err := plain.send(t.Context(), http.MethodGet, "/runs/tidied~1/items/"+task, nil)
+			return err == nil && a.text("state") == state
+		})
+	}
+	become("work", "running")
+	keyed := &remote{t: t, base: plain.base, header: http.Header{"Idempotency-Key": {"the cancel"}}}
+	require.Equal(t, http.StatusAccepted, keyed.post("/runs/tidied~1/cancel", object{}).status)
+	become("clean", "running")
+	require.Equal(t, http.StatusAccepted, keyed.post("/runs/tidied~1/cancel", object{}).status)
+	require.Equal(t, http.StatusOK, plain.post("/runs/tidied~1/items/clean/approve", object{}).status)
+	become("clean", "completed")
+}

@@ -230,7 +230,8 @@ func (a *API) listHeld(ctx context.Context, call *Call, in *struct{ Listing }) (
 // The total is hidden from callers who may not view all holds.
 func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) (heldList, error) {
 	list, name := heldList{AsOf: time.Now().UTC()}, "held "+jobType
-	offset, err := a.offsetOf(name, in.Cursor)
+	offset := 0
+	err := a.resume(name, in.Cursor, &offset)
 	if err != nil {
 		return list, err
 	}
@@ -238,7 +239,7 @@ func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) 
 		return list, err
 	}
 	if end := offset + len(list.Holds); len(list.Holds) > 0 && end < list.Total {
-		list.Next = a.cursor(name, strconv.Itoa(end))
+		list.Next = a.next(name, end)
 	}
 	list.Holds = access.Filter(call.Rights, call.operation.May, list.Holds, func(h contract.AdmissionHold) access.Scope { return scopeOfHeld(h.JobType) })
 	if !call.Sees(access.Scope{}) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,23 +112,29 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 		return itemList{}, err
 	}
 	name := "items " + in.Ref().WorkflowID + in.Sort
-	offset, err := a.offsetOf(name, in.Cursor)
-	if err != nil {
-		return itemList{}, err
+	byPlace := in.Ref().Kind() == starter.KindGroup && in.Sort == "" // Its jobs move in the list while it is read.
+	filter := starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: in.From, Limit: in.Limit + 1}
+	var to any = &filter.Offset
+	if byPlace && in.Cursor != "" {
+		to, filter.Offset = &filter.After, 0
 	}
-	if in.Cursor == "" {
-		offset = in.From
+	if err := a.resume(name, in.Cursor, to); err != nil {
+		return itemList{}, err
 	}
 	page := Page{AsOf: time.Now().UTC()}
 	found, total, err := itemlist.List(ctx, call.Client.Runs(), in.Ref(), itemlist.Filter{
-		ItemFilter: starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: offset, Limit: in.Limit}, Find: in.Find, Sort: in.Sort, Since: in.Since, Until: in.Until,
+		ItemFilter: filter, Find: in.Find, Sort: in.Sort, Since: in.Since, Until: in.Until,
 	}, page.AsOf)
 	if many, is := errors.AsType[*itemlist.TooManyError](err); is {
 		return itemList{}, problem.New(http.StatusUnprocessableEntity, "TOO_MANY", many.Error()).With("choose a state, or leave out sort, since and until")
 	}
 	page.Total = total
-	if end := offset + len(found); len(found) > 0 && end < total {
-		page.Next = a.cursor(name, strconv.Itoa(end))
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		page.Next = a.next(name, filter.Offset+in.Limit)
+		if byPlace {
+			page.Next = a.next(name, found[in.Limit-1].Place)
+		}
 	}
 	if in.Times && err == nil && in.Ref().Kind() == starter.KindDAG {
 		found, err = call.withTimes(ctx, in.Ref(), found)

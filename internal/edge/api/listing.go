@@ -4,8 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
@@ -52,16 +52,22 @@ func (c cursors) position(list, cursor string) (string, error) {
 	return string(raw[sum:]), nil
 }
 
-func (c cursors) offsetOf(list, cursor string) (int, error) {
+// resume reads the place of a cursor. Without a cursor it leaves to as it is.
+func (c cursors) resume(list, cursor string, to any) error {
 	written, err := c.position(list, cursor)
 	if err != nil || written == "" {
-		return 0, err
+		return err
 	}
-	offset, err := strconv.Atoi(written)
-	if err != nil {
-		return 0, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
+	if err := json.Unmarshal([]byte(written), to); err != nil {
+		return problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error()).With("begin again without a cursor")
 	}
-	return offset, nil
+	return nil
+}
+
+// next is the inverse of resume.
+func (c cursors) next(list string, place any) string {
+	written, _ := json.Marshal(place) // Places are numbers, times and names.
+	return c.cursor(list, string(written))
 }
 
 // Cut returns one page of a list that is sorted by name.

@@ -230,7 +230,7 @@ func (in runsInput) filter() starter.RunFilter {
 	return filter
 }
 
-// runsPosition is a list cursor: the start time of the last run returned, and the IDs returned for that instant.
+// runsPosition is a list cursor: the listed start of the last run returned, and the IDs returned for that instant.
 type runsPosition struct {
 	Until time.Time `json:"until"`
 	Seen  []string  `json:"seen"`
@@ -258,32 +258,27 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 }
 
 func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) ([]starter.Run, string, error) {
-	written, err := a.position(list, cursor)
-	if err != nil {
+	at := runsPosition{Until: filter.Until}
+	if err := a.resume(list, cursor, &at); err != nil {
 		return nil, "", err
 	}
-	var at runsPosition
-	if written != "" {
-		if err := json.Unmarshal([]byte(written), &at); err != nil {
-			return nil, "", problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
-		}
-		filter.Until = at.Until
-	}
-	filter.Limit = limit + len(at.Seen) + 1
+	filter.Until, filter.Limit = at.Until, limit+len(at.Seen)+1
+	counts := filter.Counts
+	filter.Counts = false // They change the start, which a cursor needs as it is listed.
 	found, err := call.Client.Runs().List(ctx, filter)
 	if err != nil {
 		return nil, "", err
 	}
 	found = slices.DeleteFunc(found, func(run starter.Run) bool { return slices.Contains(at.Seen, run.RunID) })
-	if len(found) <= limit {
-		return found, "", nil
+	next := ""
+	if len(found) > limit {
+		found = found[:limit]
+		next = a.next(list, at.after(found))
 	}
-	found = found[:limit]
-	encoded, err := json.Marshal(at.after(found))
-	if err != nil {
-		return nil, "", err
+	if counts {
+		call.Client.Runs().AddCounts(ctx, found)
 	}
-	return found, a.cursor(list, string(encoded)), nil
+	return found, next, nil
 }
 
 func (p runsPosition) after(shown []starter.Run) runsPosition {

@@ -122,20 +122,27 @@ func backlogWait(jobType string, open int, since time.Time) run.Wait {
 // numbered reports whether the jobs of the backlog have their numbers.
 func (g *base) numbered() bool { return g.begun || g.phase == PhaseEnded }
 
-// listBacklog adds the jobs of the backlog to an answer.
-func (g *views) listBacklog(in contract.JobsQueryInput, number, limit int, now time.Time, result *contract.JobsQueryResult) {
+// chosenBacklog returns the jobs of the backlog that the filter chooses. It adds their pages to the answer.
+func (g *views) chosenBacklog(in contract.JobsQueryInput, number int, result *contract.JobsQueryResult) (chosen []jobs) {
 	if !g.numbered() {
-		return
+		return nil
 	}
 	result.Proposals = g.jobs.Backlog.Table()
-	if in.DedupeKey != "" || in.Worker != "" || len(in.States) > 0 && !slices.Contains(in.States, contract.JobPending) {
-		return
+	switch {
+	case in.DedupeKey != "" || in.Worker != "" || len(in.States) > 0 && !slices.Contains(in.States, contract.JobPending):
+	case number == 0:
+		for _, r := range g.jobs.Backlog.Numbers() {
+			chosen = append(chosen, jobs{first: r.First, last: r.Last})
+		}
+	case g.jobs.Backlog.Has(number):
+		chosen = []jobs{{first: number, last: number}}
 	}
-	list, total := g.jobs.Backlog.List(number, max(in.Offset-result.Total, 0), limit-len(result.Jobs))
-	result.Total += total
-	for _, next := range list {
-		j := &job{N: next.Number, CreatedAt: next.At}
-		j.Proposal.Priority, j.Proposal.EstimatedRuntime = next.Class.Priority, jobtype.Duration(next.Estimate)
-		result.Jobs = append(result.Jobs, g.viewOf(j, now))
-	}
+	return chosen
+}
+
+func (g *views) backlogJob(number int) *job {
+	list, _ := g.jobs.Backlog.List(number, 0, 1)
+	j := &job{N: number, CreatedAt: list[0].At}
+	j.Proposal.Priority, j.Proposal.EstimatedRuntime = list[0].Class.Priority, jobtype.Duration(list[0].Estimate)
+	return j
 }

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -155,7 +156,11 @@ func (w *world) check() {
 	job := 1 + w.rng.IntN(w.total)
 	listed, err := w.g.Jobs(contract.JobsQueryInput{JobID: contract.JobID(job)}, w.now)
 	require.NoError(w.t, err)
+	page, err := w.g.Jobs(contract.JobsQueryInput{After: job - 1, Limit: 5}, w.now)
+	require.NoError(w.t, err)
+	require.True(w.t, slices.IsSortedFunc(page.Jobs, func(a, b contract.JobView) int { return cmp.Compare(a.JobID, b.JobID) }), "the window and the backlog are one list")
 	if w.ends[job] == "" {
+		require.Equal(w.t, contract.JobID(job), page.Jobs[0].JobID)
 		require.Len(w.t, listed.Jobs, 1, job)
 		_, runs := w.running[job]
 		require.Equal(w.t, map[bool]string{true: contract.JobRunning, false: contract.JobPending}[runs], listed.Jobs[0].State)

@@ -19,7 +19,7 @@ import (
 
 const defaultJobsLimit = 200
 
-// Jobs returns one page of the jobs that the filter chooses, how many it chooses in all,
+// Jobs returns one page of the jobs that the filter chooses, by number, how many it chooses in all,
 // and the pages with jobs that have ended, which it does not look at.
 func (g *views) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQueryResult, error) {
 	number := 0
@@ -46,6 +46,7 @@ func (g *views) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		}
 		return result, nil
 	}
+	chosen := g.chosenBacklog(in, number, &result)
 	hash := contract.DedupeHash(g.cfg.JobType, in.DedupeKey)
 	for _, j := range known {
 		if number != 0 && (number < j.N || number > j.N+j.More) || in.DedupeKey != "" && !j.Carries(in.DedupeKey) && j.Hash != hash {
@@ -57,26 +58,42 @@ func (g *views) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		if item, _ := g.engine.View(j.N); in.Worker != "" && cmp.Or(item.Worker, j.Worker) != in.Worker {
 			continue
 		}
-		first, count := j.N, 1+j.More
 		if number != 0 {
-			first, count = number, 1
+			chosen = append(chosen, jobs{number, number, j})
+		} else {
+			chosen = append(chosen, jobs{j.N, j.N + j.More, j})
 		}
-		for skip := max(in.Offset-result.Total, 0); skip < count && len(result.Jobs) < limit; skip++ {
-			one := *j
-			one.N = first + skip
-			view := g.viewOf(&one, now)
-			if in.JobID != "" || in.DedupeKey != "" || in.Work {
-				view.Batch = j.ShortItems()
-			}
-			if in.Work && !j.State.Done() {
-				view.Work = j.Again()
-			}
-			result.Jobs = append(result.Jobs, view)
-		}
-		result.Total += count
 	}
-	g.listBacklog(in, number, limit, now, &result)
+	slices.SortFunc(chosen, func(a, b jobs) int { return cmp.Compare(a.first, b.first) })
+	for _, some := range chosen {
+		for n := some.first + max(in.Offset-result.Total, in.After+1-some.first, 0); n <= some.last && len(result.Jobs) < limit; n++ {
+			result.Jobs = append(result.Jobs, g.listed(some.job, n, in, now))
+		}
+		result.Total += some.last - some.first + 1
+	}
 	return result, nil
+}
+
+// jobs are those of the numbers first to last: of one job, or of the backlog without a job.
+type jobs struct {
+	first, last int
+	job         *job
+}
+
+func (g *views) listed(j *job, n int, in contract.JobsQueryInput, now time.Time) contract.JobView {
+	if j == nil {
+		j = g.backlogJob(n)
+	}
+	one := *j
+	one.N = n
+	view := g.viewOf(&one, now)
+	if in.JobID != "" || in.DedupeKey != "" || in.Work {
+		view.Batch = j.ShortItems()
+	}
+	if in.Work && !j.State.Done() {
+		view.Work = j.Again()
+	}
+	return view
 }
 
 // stateOf is the state of a job, open or not.

@@ -1,0 +1,177 @@
+package api_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// visibility lists runs as a server does: open ones first, then those that ended last.
+type visibility struct {
+	client.Client
+
+	runs []*workflowpb.WorkflowExecutionInfo
+	// requests counts the lists.
+	requests int
+}
+
+var untilTerm = regexp.MustCompile(`StartTime <= '([^']+)'`)
+
+func (v *visibility) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	v.requests++
+	until := time.Now().Add(time.Hour)
+	if term := untilTerm.FindStringSubmatch(in.GetQuery()); term != nil {
+		until, _ = time.Parse(time.RFC3339Nano, term[1])
+	}
+	var found []*workflowpb.WorkflowExecutionInfo
+	for _, run := range v.runs {
+		open := run.GetCloseTime() == nil
+		if !run.GetStartTime().AsTime().After(until) && !(open && strings.Contains(in.GetQuery(), "CloseTime IS NOT NULL")) && (open || !strings.Contains(in.GetQuery(), contract.QueryOpen)) {
+			found = append(found, run)
+		}
+	}
+	closed := func(run *workflowpb.WorkflowExecutionInfo) time.Time {
+		if run.GetCloseTime() == nil {
+			return time.Unix(1<<40, 0)
+		}
+		return run.GetCloseTime().AsTime()
+	}
+	slices.SortStableFunc(found, func(a, b *workflowpb.WorkflowExecutionInfo) int {
+		return cmp.Or(closed(b).Compare(closed(a)), b.GetStartTime().AsTime().Compare(a.GetStartTime().AsTime()))
+	})
+	at, _ := strconv.Atoi(string(in.GetNextPageToken()))
+	end := min(at+int(in.GetPageSize()), len(found))
+	page := &workflowservice.ListWorkflowExecutionsResponse{Executions: found[at:end]}
+	if end < len(found) {
+		page.NextPageToken = []byte(strconv.Itoa(end))
+	}
+	return page, nil
+}
+
+func (v *visibility) DescribeWorkflowExecution(_ context.Context, id, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if run == firstLink {
+		return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{StartTime: timestamppb.New(time.Now().Add(-4 * time.Hour))}}, nil
+	}
+	at := slices.IndexFunc(v.runs, func(run *workflowpb.WorkflowExecutionInfo) bool { return run.GetExecution().GetWorkflowId() == id })
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: v.runs[at]}, nil
+}
+
+func (*visibility) QueryWorkflowWithOptions(context.Context, *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(contract.DAGStatus{})
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+}
+
+// firstLink is the first workflow run of a run that has continued as new.
+const firstLink = "first"
+
+func (v *visibility) add(name string, started, closed time.Time) {
+	run := &workflowpb.WorkflowExecutionInfo{
+		Execution: &commonpb.WorkflowExecution{WorkflowId: contract.DAGWorkflowID("nightly", name), RunId: name}, Type: &commonpb.WorkflowType{Name: contract.DAGWorkflow},
+		StartTime: timestamppb.New(started), Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+	}
+	if !closed.IsZero() {
+		run.CloseTime, run.Status = timestamppb.New(closed), enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	}
+	v.runs = append(v.runs, run)
+}
+
+// walk returns the ids of all runs of a list, page after page.
+func (v *visibility) walk(t *testing.T, path string) (ids []string) {
+	t.Helper()
+	handler := api.New(api.Options{Auth: callers(), Client: starter.New(v, "", nil), Secret: []byte("of these pages")}).Handler()
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		require.LessOrEqual(t, pages, len(v.runs))
+		found := ask(t, handler, "admin", http.MethodGet, api.Prefix+path+"&cursor="+url.QueryEscape(cursor), "")
+		require.Equal(t, http.StatusOK, found.Code, found.Body.String())
+		var page struct {
+			Runs []starter.Run
+			Next string
+		}
+		require.NoError(t, json.Unmarshal(found.Body.Bytes(), &page))
+		for _, run := range page.Runs {
+			ids = append(ids, run.RunID)
+		}
+		cursor = page.Next
+	}
+	return ids
+}
+
+// TestPagesOfRunsHaveEachRunOnce, the newest first: also short runs behind old open ones, those of one instant, and those
+// that long ones outlived.
+func TestPagesOfRunsHaveEachRunOnce(t *testing.T) {
+	t.Parallel()
+	v, now := &visibility{}, time.Now().UTC().Truncate(time.Second)
+	for i := range 20 {
+		v.add(fmt.Sprint("open-", i), now.Add(-200*time.Hour-time.Duration(i)*time.Minute), time.Time{})
+	}
+	for i := range 50 {
+		at := now.Add(-time.Duration(i/4) * time.Hour) // Four at once.
+		v.add(fmt.Sprint("short-", i), at, at.Add(time.Second))
+	}
+	for i := range 20 {
+		v.add(fmt.Sprint("long-", i), now.Add(-100*time.Hour-time.Duration(i)*time.Minute), now.Add(-time.Duration(i)*time.Minute))
+	}
+	for _, query := range []string{"limit=5", "limit=3", "limit=200", "limit=5&dag=nightly"} {
+		var starts []time.Time
+		seen := v.walk(t, "/runs?"+query)
+		for _, id := range seen {
+			at := slices.IndexFunc(v.runs, func(run *workflowpb.WorkflowExecutionInfo) bool { return run.GetExecution().GetRunId() == id })
+			starts = append(starts, v.runs[at].GetStartTime().AsTime())
+		}
+		assert.True(t, slices.IsSortedFunc(starts, func(a, b time.Time) int { return b.Compare(a) }), "%s: %v", query, seen)
+		assert.Len(t, seen, len(v.runs), query)
+		slices.Sort(seen)
+		assert.Len(t, slices.Compact(seen), len(v.runs), query)
+	}
+	assert.Len(t, v.walk(t, "/runs?running=true&limit=7"), 20)
+}
+
+// TestAPageOfRunsIsCheapBehindManyOpenOnes: it does not read them all.
+func TestAPageOfRunsIsCheapBehindManyOpenOnes(t *testing.T) {
+	t.Parallel()
+	v, now := &visibility{}, time.Now().UTC()
+	for i := range 5000 {
+		v.add(fmt.Sprint("open-", i), now.Add(-time.Duration(i)*time.Minute), time.Time{})
+		v.add(fmt.Sprint("short-", i), now.Add(-time.Duration(i)*time.Minute), now.Add(time.Second-time.Duration(i)*time.Minute))
+	}
+	for _, query := range []string{"", "&running=true", "&until=" + url.QueryEscape(now.Add(-time.Hour).Format(time.RFC3339))} {
+		v.requests = 0
+		handler := api.New(api.Options{Auth: callers(), Client: starter.New(v, "", nil)}).Handler()
+		require.Equal(t, http.StatusOK, ask(t, handler, "admin", http.MethodGet, api.Prefix+"/runs?limit=20"+query, "").Code)
+		assert.LessOrEqual(t, v.requests, 2, query)
+	}
+}
+
+// TestCountsMoveNoCursor: a run that has continued as new begins in its last part for a list, and in its first for a reader.
+func TestCountsMoveNoCursor(t *testing.T) {
+	t.Parallel()
+	v, now := &visibility{}, time.Now().UTC().Truncate(time.Second)
+	for i := range 6 {
+		v.add(fmt.Sprint("run-", i), now.Add(-time.Duration(i)*time.Hour), time.Time{})
+	}
+	v.runs[1].FirstRunId = firstLink // It began after four hours.
+	assert.Equal(t, []string{"run-0", "run-1", "run-2", "run-3", "run-4", "run-5"}, v.walk(t, "/runs?limit=2&counts=true"))
+}

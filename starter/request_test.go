@@ -21,7 +21,8 @@ func TestARepeatedRequestSendsOneSignal(t *testing.T) {
 	require.NoError(t, err)
 	var mu sync.Mutex
 	var ids []string
-	c, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), HeartbeatInterval: -1,
+	c, err := starter.Dial(t.Context(), starter.Options{
+		Address: server.Address(), HeartbeatInterval: -1,
 		Intercept: func(ctx context.Context, method string, in, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 			if signal, is := in.(*workflowservice.SignalWorkflowExecutionRequest); is {
 				mu.Lock()
@@ -29,7 +30,8 @@ func TestARepeatedRequestSendsOneSignal(t *testing.T) {
 				mu.Unlock()
 			}
 			return invoke(ctx, method, in, reply, cc, options...)
-		}})
+		},
+	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	serve(t, c)

@@ -284,8 +284,9 @@ func TestAProgramSettlesItsOutcomeBeforeItsHooks(t *testing.T) {
 				"dir": dir, "exit_codes": block{"defer": block{"75": "5m"}},
 				"hooks": block{"finally": []string{"sh", "-c", "touch closing; while [ ! -e enough ]; do sleep 0.01; done"}},
 			}
+			job := jobtype.Job{ID: "j", GroupID: "g", Settings: raw(t, shell(script).with(keys))}
 			go func() {
-				_, err := newHandler(0).Execute(ctx, jobtype.Job{ID: "j", GroupID: "g", Settings: raw(t, shell(script).with(keys))}, progress)
+				_, err := newHandler(0).Execute(ctx, job, progress)
 				ended <- err
 			}()
 			require.Eventually(t, func() bool { return reached("closing") || reached("works") }, time.Minute, 10*time.Millisecond)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	sdktest "go.temporal.io/sdk/testsuite"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
@@ -119,18 +118,6 @@ func (b *bench) adopted(in contract.ExecuteInput) error {
 	return <-b.begin(contract.ExecuteInput{Handler: in.Handler, Adopt: true, Job: jobtype.Job{
 		ID: in.Job.ID, GroupID: in.Job.GroupID, Attempt: in.Job.Attempt, Fence: in.Job.Fence,
 	}})
-}
-
-func (b *bench) begin(in contract.ExecuteInput) (ended <-chan error) {
-	var suite sdktest.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	env.RegisterActivityWithOptions(b.activities.Execute, activity.RegisterOptions{Name: contract.ExecuteActivity})
-	result := make(chan error, 1)
-	go func() {
-		_, err := env.ExecuteActivity(contract.ExecuteActivity, in)
-		result <- err
-	}()
-	return result
 }
 
 func query(in contract.ExecuteInput) contract.AttemptQueryInput {

@@ -175,14 +175,23 @@ func executing(t *testing.T, execute executor, edit ...func(*Options)) *bench {
 
 func (b *bench) run(t *testing.T, in contract.ExecuteInput, edit ...func(*sdktest.TestActivityEnvironment)) {
 	t.Helper()
+	require.ErrorIs(t, <-b.begin(in, edit...), activity.ErrResultPending)
+}
+
+// begin runs an attempt and gives how it returned.
+func (b *bench) begin(in contract.ExecuteInput, edit ...func(*sdktest.TestActivityEnvironment)) <-chan error {
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivityWithOptions(b.activities.Execute, activity.RegisterOptions{Name: contract.ExecuteActivity})
 	for _, change := range edit {
 		change(env)
 	}
-	_, err := env.ExecuteActivity(contract.ExecuteActivity, in)
-	require.ErrorIs(t, err, activity.ErrResultPending)
+	returned := make(chan error, 1)
+	go func() {
+		_, err := env.ExecuteActivity(contract.ExecuteActivity, in)
+		returned <- err
+	}()
+	return returned
 }
 
 func input(params string) contract.ExecuteInput {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 
 	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/contract"
@@ -99,8 +100,7 @@ func TestASettledOutcomeIsReportedWhileTheHandlerStillCloses(t *testing.T) {
 				})
 				in := input(`{}`)
 				in.Timeout = jobtype.Duration(time.Minute)
-				returned := make(chan struct{})
-				go func() { defer close(returned); b.run(t, in) }()
+				returned := b.begin(in)
 				for len(b.server.outcomes()) == 0 {
 					time.Sleep(time.Second)
 				}
@@ -112,7 +112,7 @@ func TestASettledOutcomeIsReportedWhileTheHandlerStillCloses(t *testing.T) {
 				assert.Equal(t, "printed", state.Result.Output)
 				assert.Equal(t, 1, b.activities.Zombies())
 				close(release)
-				<-returned
+				require.ErrorIs(t, <-returned, activity.ErrResultPending)
 				assert.Len(t, b.server.outcomes(), 1)
 			})
 		})
@@ -175,8 +175,7 @@ func TestAProgramThatHasEndedStaysSoWhileItsHooksRun(t *testing.T) {
 				"command": []string{"sh", "-c", script}, "dir": dir, "exit_codes": map[string]any{"defer": map[string]string{"75": "5m"}},
 				"hooks": map[string]any{"finally": []string{"sh", "-c", "touch closing; while [ ! -e enough ]; do sleep 0.01; done"}, "timeout": "5m"},
 			})
-			returned := make(chan struct{})
-			go func() { defer close(returned); b.run(t, in) }()
+			returned := b.begin(in)
 			require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "closing")); return err == nil }, time.Minute, time.Millisecond)
 			b.activities.mu.Lock()
 			for r := range b.activities.running {
@@ -193,7 +192,7 @@ func TestAProgramThatHasEndedStaysSoWhileItsHooksRun(t *testing.T) {
 			}
 			assert.Equal(t, kind, state.Failure)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "enough"), nil, 0o600))
-			<-returned
+			require.ErrorIs(t, <-returned, activity.ErrResultPending)
 		})
 	}
 }

@@ -239,7 +239,9 @@ func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) 
 		return list, err
 	}
 	if end := offset + len(list.Holds); len(list.Holds) > 0 && end < list.Total {
-		list.Next = a.next(name, end)
+		if list.Next, err = a.next(name, end); err != nil {
+			return list, err
+		}
 	}
 	list.Holds = access.Filter(call.Rights, call.operation.May, list.Holds, func(h contract.AdmissionHold) access.Scope { return scopeOfHeld(h.JobType) })
 	if !call.Sees(access.Scope{}) {

@@ -129,12 +129,13 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 		return itemList{}, problem.New(http.StatusUnprocessableEntity, "TOO_MANY", many.Error()).With("choose a state, or leave out sort, since and until")
 	}
 	page.Total = total
-	if len(found) > in.Limit {
+	if len(found) > in.Limit && err == nil {
 		found = found[:in.Limit]
-		page.Next = a.next(name, filter.Offset+in.Limit)
+		var place any = filter.Offset + in.Limit
 		if byPlace {
-			page.Next = a.next(name, found[in.Limit-1].Place)
+			place = found[in.Limit-1].Place
 		}
+		page.Next, err = a.next(name, place)
 	}
 	if in.Times && err == nil && in.Ref().Kind() == starter.KindDAG {
 		found, err = call.withTimes(ctx, in.Ref(), found)

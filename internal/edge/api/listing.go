@@ -65,9 +65,9 @@ func (c cursors) resume(list, cursor string, to any) error {
 }
 
 // next is the inverse of resume.
-func (c cursors) next(list string, place any) string {
-	written, _ := json.Marshal(place) // Places are numbers, times and names.
-	return c.cursor(list, string(written))
+func (c cursors) next(list string, place any) (string, error) {
+	written, err := json.Marshal(place)
+	return c.cursor(list, string(written)), err
 }
 
 // Cut returns one page of a list that is sorted by name.

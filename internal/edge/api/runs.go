@@ -273,12 +273,12 @@ func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, fil
 	next := ""
 	if len(found) > limit {
 		found = found[:limit]
-		next = a.next(list, at.after(found))
+		next, err = a.next(list, at.after(found))
 	}
 	if counts {
 		call.Client.Runs().AddCounts(ctx, found)
 	}
-	return found, next, nil
+	return found, next, err
 }
 
 func (p runsPosition) after(shown []starter.Run) runsPosition {

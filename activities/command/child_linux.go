@@ -93,7 +93,7 @@ func (c *shimChild) notStarted(name string, first report, lost error) error {
 	if c.note.endNow() {
 		c.note.strike()
 	}
-	return &startError{shim: true, err: errors.New(shimLost + " before it reported the start of the program")}
+	return &startError{shim: true, begun: true, err: errors.New(shimLost + " before it reported the start of the program")}
 }
 
 func (p program) openShim(pipes *pipes) (*shimChild, error) {

@@ -77,10 +77,14 @@ func (s *surrounding) before(ctx context.Context, settings executeSettings) (job
 
 // close runs the closing hooks, also if ctx has ended. The failure of a hook turns a success into a warning.
 func (s *surrounding) close(ctx context.Context, progress jobtype.Progress, result jobtype.Result, err error) (jobtype.Result, error) {
+	settling := ctx
+	if result.Data != nil { // It has ended by itself, also if ctx has ended since.
+		settling = context.WithoutCancel(ctx)
+	}
+	jobtype.Settle(settling, progress, result, err)
 	if s.owed == nil {
 		return result, err
 	}
-	jobtype.Settle(ctx, progress, result, err)
 	defer context.AfterFunc(ctx, s.note.outlast)() // The work may be placed again from then on.
 	s.noted(s.owed.Settle(hook.Of(result, err)))
 	fault := s.pay(context.WithoutCancel(ctx))
@@ -107,7 +111,7 @@ func (s *surrounding) pay(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// closing tries again if no process was there yet: what cleans up must not be left out for a passing fault of the node.
+// closing tries again if the hook surely has not begun: what cleans up must not be left out for a passing fault of the node.
 func (s *surrounding) closing(ctx context.Context, next launch.Hook) error {
 	defer s.beat(ctx)()
 	begun := time.Now()
@@ -116,7 +120,7 @@ func (s *surrounding) closing(ctx context.Context, next launch.Hook) error {
 		start, failed := errors.AsType[*startError](err)
 		late := time.Since(begun) >= s.hooks.Limit()
 		switch {
-		case failed && s.again(start.permanent, late):
+		case failed && !start.begun && s.again(start.permanent, late):
 			if late {
 				s.stuck(failure(next.Command[0], err))
 				begun = time.Now()
@@ -177,7 +181,10 @@ func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger, 
 		p := h.program(rendered{Spec: owed.Launch}, owed.Own, nil, workerID)
 		p.owner = owner{Job: owed.Job, Key: owed.Key, Attempt: owed.Attempt}
 		s := &surrounding{program: p, hooks: owed.Launch.Hooks, owed: owed, log: io.Discard}
-		s.note = ledger.enter("an owed hook (see the log of the worker)", 0, p.owner)
+		s.note = ledger.enter("an owed hook", 0, p.owner)
+		if s.note.owed = "runs here, or is tried until it starts"; !ended {
+			s.note.owed = "waits here until the worker starts again"
+		}
 		s.note.outlast()
 		log := slog.Default().With("worker", workerID, "job", owed.Job, "attempt", owed.Attempt, "outcome", owed.Outcome.Kind)
 		s.stuck = func(fault error) {

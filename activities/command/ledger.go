@@ -30,13 +30,14 @@ const (
 // the programs of a killed one. It syncs nothing: a crash of the machine ends the programs too.
 type ledger struct {
 	dir, boot string
+	table     func() ([]process, error)
 
 	mu   sync.Mutex
 	open map[string]*note // by mark
 	idle context.CancelFunc
 }
 
-func newLedger() *ledger { return &ledger{open: map[string]*note{}} }
+func newLedger() *ledger { return &ledger{table: processTable, open: map[string]*note{}} }
 
 // Without a process table notes are kept in memory only.
 func openLedger(dir string) (*ledger, error) {
@@ -125,7 +126,7 @@ func (l *ledger) look() error {
 		table, enough := n.nearby()
 		if !enough && all == nil {
 			var err error
-			if all, err = processTable(); err != nil {
+			if all, err = l.table(); err != nil {
 				return err
 			}
 		}
@@ -143,12 +144,12 @@ func (l *ledger) before(owner owner) (*note, []process) {
 		if !n.precedes(owner) {
 			continue
 		}
-		table, err := processTable()
+		table, err := l.table()
 		if err != nil {
 			return n, nil
 		}
 		living, supervised := n.living(table)
-		if n.isLeft() && len(living) == 0 && !supervised {
+		if n.left.Load() && len(living) == 0 && !supervised {
 			n.strike()
 			continue
 		}
@@ -194,11 +195,11 @@ const endPoll = 20 * time.Millisecond
 func (l *ledger) endLeftovers(ctx context.Context) (stuck, err error) {
 	left, unread := l.read()
 	for _, n := range left {
-		n.left = true
+		n.abandon()
 		l.add(n)
 	}
 	for ending := newEnding(); len(left) > 0; {
-		table, err := processTable()
+		table, err := l.lookAgain(ctx)
 		if err != nil {
 			return stuck, errors.Join(unread, err)
 		}
@@ -219,6 +220,18 @@ func (l *ledger) endLeftovers(ctx context.Context) (stuck, err error) {
 		}
 	}
 	return stuck, unread
+}
+
+const lookLimit = 10 * time.Second
+
+// lookAgain bears a node that is short of files for a moment: a worker prepares its node only once.
+func (l *ledger) lookAgain(ctx context.Context) ([]process, error) {
+	for begun := time.Now(); ; {
+		table, err := l.table()
+		if err == nil || time.Since(begun) >= lookLimit || !waitContext(ctx, endPoll) {
+			return table, err
+		}
+	}
 }
 
 type ending struct {

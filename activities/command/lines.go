@@ -154,10 +154,11 @@ func parseJSON(line []byte) (jobtype.Proposal, error) {
 	return proposal, nil
 }
 
-// flush continues after the sink is full, because only the sink can count the surplus.
+// flush continues after the sink is full, because only the sink can count the surplus. The end of ctx may have cut the
+// output of a program that has ended.
 func (p *proposals) flush(ctx context.Context) error {
 	if len(p.page) == 0 {
-		return nil
+		return context.Cause(ctx)
 	}
 	err := p.sink.Emit(ctx, p.page...)
 	if p.full {

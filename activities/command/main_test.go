@@ -34,7 +34,7 @@ type part struct {
 	Keys block `json:"keys,omitempty"`
 	// Check makes the worker check its node instead.
 	Check bool `json:"check,omitempty"`
-	// Stops ends the preparation of the node after this time. The worker then waits to be killed.
+	// Stops ends the preparation of the node after this time. The job is executed all the same.
 	Stops time.Duration `json:"stops,omitempty"`
 }
 
@@ -102,16 +102,15 @@ func playWorker(role string) int {
 		}
 		return 0
 	}
-	if p.Stops > 0 {
-		stopping, stop := context.WithTimeout(ctx, p.Stops)
-		defer stop()
-		_, _ = os.Stderr.WriteString(handler.PrepareNode(stopping, "node-a", p.Dir).Error())
-		<-make(chan struct{})
-	}
 	if err == nil && encodeErr == nil && p.Dir != "" {
-		if left := handler.PrepareNode(ctx, "node-a", p.Dir); left != nil {
+		preparing, end := ctx, context.CancelFunc(func() {})
+		if p.Stops > 0 {
+			preparing, end = context.WithTimeout(ctx, p.Stops)
+		}
+		if left := handler.PrepareNode(preparing, "node-a", p.Dir); left != nil {
 			_, _ = os.Stderr.WriteString(left.Error() + "\n") // A worker starts all the same.
 		}
+		end()
 	}
 	if err == nil {
 		job := jobtype.Job{WorkerID: "node-a", GroupID: "group/g", ID: "job-1", Attempt: p.Attempt, Settings: settings}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,11 +50,13 @@ type note struct {
 	path   string
 	ledger *ledger
 
+	// left is set if nobody waits for the program, hooks if the note stands for hooks that run without their attempt.
+	left, hooks atomic.Bool
+	// owed says in words what hooks of an earlier process of the worker do.
+	owed string
+
 	mu     sync.Mutex
-	left   bool
 	struck bool
-	// hooks is set if the note stands for hooks that run without their attempt.
-	hooks bool
 }
 
 // A file that cannot be written is no reason not to run the program.
@@ -101,7 +104,7 @@ func (n *note) nearby() ([]process, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case n.left: // Its processes may be known by their mark only.
+	case n.left.Load(): // Its processes may be known by their mark only.
 		return nil, false
 	case n.PID == 0:
 		return nil, true
@@ -129,24 +132,10 @@ func (n *note) observe(table []process) {
 	}
 }
 
-func (n *note) abandon() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.left = true
-}
-
-func (n *note) isLeft() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.left
-}
+func (n *note) abandon() { n.left.Store(true) }
 
 // outlast: the hooks continue without their attempt, and all that does the same work waits for them.
-func (n *note) outlast() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.hooks = true
-}
+func (n *note) outlast() { n.hooks.Store(true) }
 
 // precedes reports whether next may start only after the end of this program: for another attempt of the same job, or
 // the same work of any run.
@@ -154,9 +143,7 @@ func (n *note) precedes(next owner) bool {
 	if n.Owner.Job != "" && n.Owner.Job == next.Job {
 		return true
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.Owner.Key != "" && n.Owner.Key == next.Key && (n.hooks || n.left)
+	return n.Owner.Key != "" && n.Owner.Key == next.Key && (n.hooks.Load() || n.left.Load())
 }
 
 func (n *note) strike() {
@@ -192,7 +179,7 @@ func (n *note) living(table []process) (processes []process, supervised bool) {
 	}
 	self := os.Getpid()
 	all := closure(table, func(p process) bool {
-		return seen[identity{p.pid, p.start}] || group > 1 && p.group == group || n.left && marked(p.pid, n.variable(), 0)
+		return seen[identity{p.pid, p.start}] || group > 1 && p.group == group || n.left.Load() && marked(p.pid, n.variable(), 0)
 	})
 	for _, p := range all {
 		switch {

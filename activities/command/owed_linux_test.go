@@ -2,17 +2,20 @@ package command_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/internal/lib/hook"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
@@ -63,7 +66,9 @@ func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest //
 	owe(t, dir, state, launch.Spec{EnvFile: []string{filepath.Join(dir, "later")}})
 	require.NoError(t, handler.PrepareNode(t.Context(), "node-a", state))
 	job := jobtype.Job{WorkerID: "node-a", GroupID: "group/g", ID: "job-1", Attempt: 2, Settings: raw(t, shell("true"))}
-	assert.ErrorIs(t, jobtypetest.Execute(t.Context(), handler, job).Err, jobtype.ErrAtCapacity, "nothing of the same job starts before")
+	got := jobtypetest.Execute(t.Context(), handler, job)
+	require.ErrorIs(t, got.Err, jobtype.ErrAtCapacity, "nothing of the same job starts before")
+	require.ErrorContains(t, got.Err, "NOT_ENDED: an owed hook of attempt 1 runs here, or is tried until it starts; see the log of worker node-a")
 	assert.Eventually(t, log.has("is tried again"), time.Minute, 10*time.Millisecond)
 	assert.True(t, log.has("file="+filepath.Join(state, "mark.hooks.json"))())
 	assert.True(t, log.has("ENV_FILE: "+filepath.Join(dir, "later")+": no such file")())
@@ -87,7 +92,7 @@ func TestOwedHooksWaitForAnUnreadableNote(t *testing.T) {
 	worker, stderr := s.worker(2, "true")
 	require.Error(t, worker.Wait())
 	assert.Contains(t, stderr.String(), note)
-	assert.Contains(t, stderr.String(), "NOT_ENDED: an owed hook (see the log of the worker) of attempt 1 still runs here")
+	assert.Contains(t, stderr.String(), "NOT_ENDED: an owed hook of attempt 1 waits here until the worker starts again; see the log of worker node-a")
 	assert.Empty(t, book(s.dir))
 	assert.Len(t, s.owed(), 1)
 
@@ -123,27 +128,42 @@ func TestAHookOfAnAttemptIsTriedAgain(t *testing.T) {
 	assert.Equal(t, "success\n", book(dir))
 }
 
+// Nobody knows whether a shim that was killed before its report has started the hook.
+func TestAHookThatMayHaveBegunIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	dir, self := t.TempDir(), fmt.Sprintf("/proc/%d/exe", os.Getpid())
+	shim := []string{"sh", "-c", `echo >> "$2/tries"; exec "$0" "$1" "$2/pid"`, self, dyingShimArgument, dir}
+	keys := block{"hooks": block{"finally": []string{"true"}, "timeout": "10s"}}
+	got := jobtypetest.Execute(t.Context(), command.New(command.Options{Shim: shim}), jobtype.Job{ID: "j", GroupID: "g", Settings: raw(t, shell("true").with(keys))})
+	require.ErrorContains(t, got.Err, "(hook finally: start true: its roundsman-shim was killed before it reported the start of the program)")
+	tries, err := os.ReadFile(filepath.Join(dir, "tries"))
+	require.NoError(t, err)
+	assert.Equal(t, "\n\n", string(tries), "one for the program, one for its hook")
+}
+
 // A worker that is stopped before the program of its predecessor has ended leaves the hooks to the next one.
 func TestOwedHooksNeverRunBesideTheirProgram(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 0)
 	finally := []string{"sh", "-c", `flock -n "$0/lock" true || echo beside >> "$0/book"; echo finally $ROUNDSMAN_OUTCOME >> "$0/book"`, s.dir}
-	s.keys = block{"kill_grace": "5s", "hooks": block{"finally": finally}}
+	s.keys = block{"kill_grace": "10m", "hooks": block{"finally": finally}}
 	first, _ := s.worker(1, "trap '' TERM; exec "+s.lone(1000))
 	s.awaitHolder(true)
 	require.NoError(t, first.Process.Kill())
 	_ = first.Wait()
 
-	s.stops = 300 * time.Millisecond
+	hooked := s.keys
+	s.stops, s.keys = 300*time.Millisecond, nil
 	second, stderr := s.worker(2, "true")
-	require.Eventually(t, func() bool { return len(s.holders()) == 0 }, time.Minute, 10*time.Millisecond)
+	require.Error(t, second.Wait())
+	assert.Contains(t, stderr.String(), "context deadline exceeded")
+	assert.Contains(t, stderr.String(), "NOT_ENDED")
+	require.Len(t, s.holders(), 1)
 	assert.Empty(t, book(s.dir))
 	assert.Len(t, s.owed(), 1)
-	require.NoError(t, second.Process.Kill())
-	_ = second.Wait()
-	assert.Contains(t, stderr.String(), "context deadline exceeded")
 
-	s.stops = 0
+	require.NoError(t, syscall.Kill(s.holders()[0], syscall.SIGKILL))
+	s.stops, s.keys = 0, hooked
 	third, stderr := s.worker(3, "true")
 	require.NoError(t, third.Wait(), stderr.String())
 	assert.Equal(t, "finally lost\nfinally success\n", book(s.dir))

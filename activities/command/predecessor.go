@@ -34,9 +34,13 @@ func (h *Handler) awaitEnd(ctx context.Context, workerID string, owner owner, pr
 		if earlier == nil {
 			return nil
 		}
-		message := fmt.Sprintf("%s of attempt %d still runs here as %s", earlier.Program, earlier.Owner.Attempt, pidsOf(living))
+		does, remedy := earlier.owed, "; see the log of worker "
+		if does == "" {
+			does, remedy = "still runs here as "+pidsOf(living), " and cannot be ended; end it on worker "
+		}
+		message := fmt.Sprintf("%s of attempt %d %s", earlier.Program, earlier.Owner.Attempt, does)
 		if time.Since(begun) >= h.options.EndWait {
-			return fmt.Errorf("%w: NOT_ENDED: %s and cannot be ended; end it on worker %s", jobtype.ErrAtCapacity, message, workerID)
+			return fmt.Errorf("%w: NOT_ENDED: %s%s", jobtype.ErrAtCapacity, message, remedy+workerID)
 		}
 		if progress != nil {
 			progress.Report(-1, "waiting", message)

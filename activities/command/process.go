@@ -107,10 +107,12 @@ func (p program) run(ctx context.Context) (ended, error) {
 }
 
 func unstarted(ctx context.Context, err error) error {
-	if stopped := context.Cause(ctx); stopped != nil {
-		return &startError{err: stopped}
+	stopped := context.Cause(ctx)
+	if stopped == nil {
+		return err
 	}
-	return err
+	start, ok := errors.AsType[*startError](err)
+	return &startError{err: stopped, begun: ok && start.begun}
 }
 
 // err may be read after done is closed.
@@ -182,17 +184,15 @@ func (p program) close(ctx context.Context, child child, pipes *pipes, output *r
 		child.abandon()
 		pipes.closeAll()
 	}
-	if waitFor(output.done, p.outputGrace) {
-		return child.reap(), output.err
+	if !waitFor(output.done, p.outputGrace) {
+		select {
+		case <-output.done:
+		case <-ctx.Done():
+			pipes.closeAll()
+			<-output.done
+		}
 	}
-	select {
-	case <-output.done:
-		return child.reap(), output.err
-	case <-ctx.Done():
-		pipes.closeAll()
-		<-output.done
-		return child.reap(), context.Cause(ctx)
-	}
+	return child.reap(), output.err
 }
 
 func closed(done <-chan struct{}) bool {
@@ -287,8 +287,8 @@ func (r *pipeReader) finish() {
 type startError struct {
 	err       error
 	permanent bool
-	// shim: the failed process is not the program itself.
-	shim bool
+	// shim: the failed process is not the program itself. begun: the program may have begun all the same.
+	shim, begun bool
 }
 
 func (e *startError) Error() string { return e.err.Error() }

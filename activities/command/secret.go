@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,6 +113,7 @@ func (p program) printed(ctx context.Context, argv []string) (string, error) {
 		return err
 	}, errorOutput)
 	outcome, err := reading.run(ctx)
+	err = cmp.Or(err, context.Cause(ctx)) // Its end may have cut the output.
 	masker := mask.New([]string{strings.TrimRight(string(output), "\r\n")})
 	switch {
 	case err != nil:

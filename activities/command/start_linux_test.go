@@ -1,12 +1,14 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -28,6 +30,20 @@ func TestWhoseFaultAStartIs(t *testing.T) {
 	}
 	shim := failure("p", &startError{err: syscall.ENOENT, shim: true})
 	assert.ErrorIs(t, shim, jobtype.ErrCannotStart, "the program is not what is missing")
+}
+
+// The end of hooks.timeout interrupts the wait for a shim, which may start the hook all the same.
+func TestAStopDoesNotHideThatAProgramMayHaveBegun(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for _, begun := range []bool{true, false} {
+		err := unstarted(ctx, &startError{err: errors.New("its roundsman-shim was killed"), shim: true, begun: begun})
+		start, ok := errors.AsType[*startError](err)
+		require.True(t, ok)
+		assert.Equal(t, begun, start.begun)
+		assert.ErrorIs(t, err, context.Canceled)
+	}
 }
 
 func errnoOf(err error) int {

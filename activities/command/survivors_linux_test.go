@@ -263,12 +263,44 @@ func TestADrainAfterTheEndOfAProgramIsNoStop(t *testing.T) {
 					drain(jobtype.ErrDraining)
 				}()
 				script := `(setsid sh -c 'trap "touch $1/asked" TERM; touch $1/trap; while :; do sleep 0.1; done' sh "$1" ` + streams + ` &); while [ ! -e "$1/trap" ]; do sleep 0.01; done; echo done`
-				got := jobtypetest.Execute(ctx, newHandler(300*time.Millisecond), jobtype.Job{Settings: raw(t, shell(script, dir).with(block{"kill_grace": "2s"}))})
+				got := jobtypetest.Execute(ctx, newHandler(300*time.Millisecond), jobtype.Job{Settings: raw(t, shell(script, dir).with(block{"kill_grace": "500ms"}))})
 				require.NoError(t, got.Err)
 				assert.Equal(t, map[string]any{"exit_code": 0}, got.Result.Data)
 				assert.Equal(t, "done\n", got.Result.Output)
 			})
 		}
+	}
+}
+
+// What a program has left cannot be ended without a shim, and prints on until the drain. A detection may lack lines then.
+func TestADrainOnlyCutsTheOutputOfAnEndedProgram(t *testing.T) {
+	t.Parallel()
+	script := `sh -c 'trap "touch $1/asked" TERM; touch $1/trap; while :; do echo; done' sh "$1" & while [ ! -e "$1/trap" ]; do sleep 0.01; done; `
+	for end, want := range map[string]string{"exit 0": "", "exit 3": "exited with status 3", "detect": jobtype.ErrDraining.Error()} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			ctx, drain := context.WithCancelCause(t.Context())
+			defer drain(nil)
+			go func() {
+				assert.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "asked")); return err == nil }, time.Minute, 10*time.Millisecond)
+				drain(jobtype.ErrDraining)
+			}()
+			handler := command.New(command.Options{OutputGrace: 300 * time.Millisecond})
+			if end == "detect" {
+				require.ErrorIs(t, jobtypetest.Detect(ctx, handler, jobtype.DetectInput{Settings: raw(t, shell(script, dir))}).Err, jobtype.ErrDraining)
+				return
+			}
+			progress := &settling{settled: make(chan error, 1)}
+			_, err := handler.Execute(ctx, jobtype.Job{Settings: raw(t, shell(script+end, dir))}, progress)
+			require.Len(t, progress.settled, 1)
+			require.Equal(t, err, <-progress.settled)
+			if want == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, want)
+			}
+		})
 	}
 }
 

@@ -92,7 +92,8 @@ func (r *attempt) start(work func(ctx context.Context) error) {
 	}()
 }
 
-// supervise returns true if the handler has ended; false if it ignores its timeout, or the worker's life has ended.
+// supervise returns true if the handler has ended; false if the worker's life has ended, or the grace after a cancel is
+// over and there is something to report: the timeout, or a settled outcome, for which a stopping worker has little time.
 func (r *attempt) supervise(sdk context.Context) (ended bool) {
 	first, _ := r.limits.exceeded(r.progress, time.Now())
 	stale := newStopped(first)
@@ -119,7 +120,7 @@ func (r *attempt) supervise(sdk context.Context) (ended bool) {
 			r.zombie.Store(true)
 			r.activities.options.Logger.Warn("a handler ignores its canceled context and keeps its slot",
 				"job", r.what.JobID, "group", r.what.GroupID, "handler", r.what.Handler, "cause", context.Cause(r.ctx))
-			if errors.Is(context.Cause(r.ctx), jobtype.ErrDeadline) {
+			if r.progress.outcome() != nil || errors.Is(context.Cause(r.ctx), jobtype.ErrDeadline) {
 				return false
 			}
 		case <-stale.C:

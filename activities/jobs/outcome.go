@@ -19,21 +19,26 @@ const (
 	maxFailureOutput  = jobtype.MaxOutputBytes
 )
 
-// conclude returns the outcome. report is false if the attempt lost its job before it finished.
+// conclude returns the outcome. report is false if the attempt lost its job before it finished. A settled outcome stands,
+// unless another attempt may already run. At the end of the worker's life it is kept for the next process.
 func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
-	settled := r.progress.outcome()
+	settled, cause := r.progress.outcome(), context.Cause(r.ctx)
+	if ended {
+		cause = r.cause
+	}
+	if settled != nil && !errors.Is(cause, jobtype.ErrLeaseLost) {
+		cause = nil
+	}
 	switch {
-	case ended && settled != nil && !errors.Is(r.cause, jobtype.ErrLeaseLost):
-		return r.classify(result, r.err, nil)
 	case ended:
-		return r.classify(result, r.err, r.cause)
+		return r.classify(result, r.err, cause)
+	case settled != nil:
+		return r.classify(settled.result, settled.err, cause)
 	case r.activities.life.Err() != nil:
 		return r.state(), false
-	case settled != nil:
-		return r.classify(settled.result, settled.err, nil)
 	}
 	state = r.state()
-	state.Failure, state.Message = overdue(context.Cause(r.ctx), r)
+	state.Failure, state.Message = overdue(cause, r)
 	state.Message += "; the handler ignores that it was canceled and still runs on worker " + state.Worker
 	return state, true
 }

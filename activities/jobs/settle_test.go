@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,39 +85,71 @@ func TestASettledOutcomeStands(t *testing.T) {
 // A handler that still closes when the grace is over keeps its slot, and the work is not done again.
 func TestASettledOutcomeIsReportedWhileTheHandlerStillCloses(t *testing.T) {
 	t.Parallel()
-	for kind, outcome := range map[contract.FailureKind]error{
-		contract.FailureNone: nil, contract.FailureFailed: errors.New("exited with status 1"),
-		contract.FailureDeferred: jobtype.Defer(time.Hour, "exited with status 75"),
-	} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				b := executing(t, func(ctx context.Context, _ jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
-					result := jobtype.Result{Output: "printed"}
-					jobtype.Settle(ctx, progress, result, outcome)
-					<-release
-					return result, outcome
-				})
-				in := input(`{}`)
-				in.Timeout = jobtype.Duration(time.Minute)
-				returned := b.begin(in)
-				for len(b.server.outcomes()) == 0 {
-					time.Sleep(time.Second)
-				}
-				state, _ := b.only(t)
-				if outcome != nil {
-					state = b.failed(t)
-				}
-				assert.Equal(t, kind, state.Failure)
-				assert.Equal(t, "printed", state.Result.Output)
-				assert.Equal(t, 1, b.activities.Zombies())
-				close(release)
-				require.ErrorIs(t, <-returned, activity.ErrResultPending)
-				assert.Len(t, b.server.outcomes(), 1)
-			})
-		})
+	ends := map[string]func(*bench, *contract.ExecuteInput){
+		"deadline": func(_ *bench, in *contract.ExecuteInput) { in.Timeout = jobtype.Duration(time.Minute) },
+		"drain":    func(b *bench, _ *contract.ExecuteInput) { time.AfterFunc(time.Minute, b.activities.Drain) },
+		"cancel": func(b *bench, _ *contract.ExecuteInput) {
+			b.server.onBeat = func(int) error { return jobtype.ErrCanceled }
+		},
 	}
+	for name, end := range ends {
+		for kind, outcome := range map[contract.FailureKind]error{
+			contract.FailureNone: nil, contract.FailureFailed: errors.New("exited with status 1"),
+			contract.FailureDeferred: jobtype.Defer(time.Hour, "exited with status 75"),
+		} {
+			t.Run(name+"/"+string(kind), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { testReportedWhileItCloses(t, kind, outcome, end) })
+			})
+		}
+	}
+}
+
+func testReportedWhileItCloses(t *testing.T, kind contract.FailureKind, outcome error, end func(*bench, *contract.ExecuteInput)) {
+	t.Helper()
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	defer free()
+	b := executing(t, func(ctx context.Context, _ jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+		result := jobtype.Result{Output: "printed"}
+		jobtype.Settle(ctx, progress, result, outcome)
+		<-release
+		return result, outcome
+	})
+	in := input(`{}`)
+	end(b, &in)
+	returned := b.begin(in)
+	time.Sleep(5 * time.Minute)
+	state, _ := b.only(t)
+	if outcome != nil {
+		state = b.failed(t)
+	}
+	assert.Equal(t, kind, state.Failure)
+	assert.Equal(t, "printed", state.Result.Output)
+	assert.Equal(t, 1, b.activities.Zombies())
+	free()
+	require.ErrorIs(t, <-returned, activity.ErrResultPending)
+	assert.Len(t, b.server.outcomes(), 1)
+}
+
+// The worker ends before it could report. Its next process delivers the outcome, and the work is not done again.
+func TestASettledOutcomeIsKeptAtTheEndOfTheWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		b := executing(t, func(ctx context.Context, _ jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+			jobtype.Settle(ctx, progress, jobtype.Result{}, nil)
+			<-release
+			return jobtype.Result{}, nil
+		})
+		b.server.onComplete = func(int) error { return errAway }
+		returned := b.begin(input(`{}`))
+		synctest.Wait()
+		b.activities.Abandon()
+		require.ErrorIs(t, <-returned, activity.ErrResultPending)
+		assert.Equal(t, 1, b.activities.Undelivered())
+	})
 }
 
 // docs/adr/0098: hooks.timeout bounds a closing hook. Under liveness activity its signs of life count on.

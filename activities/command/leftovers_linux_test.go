@@ -1,0 +1,54 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A node that is short of files for a moment does not keep owed hooks waiting until the worker is started again.
+func TestAFailedLookAtTheStartIsRepeated(t *testing.T) {
+	t.Parallel()
+	for name, failing := range map[string]int64{"once": 1, "always": 1 << 30} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				l, err := openLedger(dir)
+				require.NoError(t, err)
+				var looks atomic.Int64
+				l.table = func() ([]process, error) {
+					if looks.Add(1) <= failing {
+						return nil, syscall.EMFILE
+					}
+					return processTable()
+				}
+				encoded, err := json.Marshal(&note{Mark: "m", Boot: l.boot})
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "m"+noteSuffix), encoded, 0o600))
+				defer func() {
+					for _, n := range l.notes() {
+						n.strike() // It ends the looks of this ledger.
+					}
+				}()
+				begun := time.Now()
+				stuck, err := l.endLeftovers(t.Context())
+				require.NoError(t, stuck)
+				if failing == 1 {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, syscall.EMFILE)
+					assert.GreaterOrEqual(t, time.Since(begun), lookLimit)
+				}
+			})
+		})
+	}
+}

@@ -26,3 +26,16 @@ func TestASmallerDeclarationRefusesWhatCanNeverBeHad(t *testing.T) {
 	assert.Equal(t, []string{"large TOO_LARGE"}, told(p.declares("new", 1, 3, epoch.Add(time.Minute))))
 	assert.Equal(t, []string{"new granted"}, told(p.release("a")))
 }
+
+// TestASmallerDeclarationOutlivesTheOnlyRequest: the refused request was the only one that named the pool.
+func TestASmallerDeclarationOutlivesTheOnlyRequest(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	object := []Object{{Name: "x"}}
+	assert.Equal(t, []string{"a granted"}, told(p.ask("a", Request{ID: "x", Objects: object})))
+	assert.Empty(t, p.step(Requested{Holder: group("large"), JobType: "large", Grace: jobtype.Duration(grace), DeclaredAt: epoch, Items: []Request{
+		{ID: "db", Objects: object, Pools: []Amount{{Pool: "db", N: 5, Size: 5}}},
+	}}))
+	assert.Equal(t, []string{"large TOO_LARGE", "new granted"}, told(p.declares("new", 2, 3, epoch.Add(time.Minute))))
+	assert.Equal(t, 3, p.d.View(everything{}).Pools[0].Size)
+}

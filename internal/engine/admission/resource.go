@@ -169,6 +169,8 @@ func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 		before := s.size()
 		s.declared, s.declaredAt = amount.Size, at
 		c.resized(s, before)
+		s = c.pools.resource(amount.Pool, true) // A refusal of its only request forgets the pool.
+		s.declared, s.declaredAt = amount.Size, at
 	}
 }
 

@@ -11,12 +11,7 @@ import (
 
 // A deferral costs no retry.
 func (e *course) deferItem(it *item, end Ending, now time.Time) {
-	switch {
-	case it.Canceling != "":
-		e.endCanceled(it, "", now)
-		return
-	case e.stopped != Open:
-		e.settle(it, e.stopped, e.stopReason, now)
+	if e.ends(it, now) {
 		return
 	}
 	wait := min(max(end.Delay, jobtype.MinDeferral.Std()), jobtype.MaxDeferral.Std())

@@ -121,7 +121,7 @@ func (e *outbox) reportFailure(it *item, end Ending) {
 func (e *course) endCanceled(it *item, message string, now time.Time) {
 	if it.Cut && e.stopped == Open {
 		if it.Cuts++; it.Cuts < maxCuts {
-			it.Ran, it.Cut = true, false
+			it.Ran, it.Cut, it.Pin = true, false, ""
 			e.enqueue(it, now, now)
 			return
 		}
@@ -154,7 +154,7 @@ func (e *course) retryOr(it *item, state State, end Ending, now time.Time) {
 		it.Retries++
 		it.Retrying = true
 		e.Note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
-		it.Avoid = it.Worker
+		it.Avoid, it.Pin = it.Worker, ""
 		e.enqueue(it, now.Add(wait), now)
 		it.Error = clip(end.Message)
 	}
@@ -209,10 +209,7 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 
 func (e *course) retake(it *item, end Ending, now time.Time) {
 	switch it.Requeues++; {
-	case it.Canceling != "":
-		e.endCanceled(it, "", now)
-	case e.stopped != Open:
-		e.settle(it, e.stopped, e.stopReason, now)
+	case e.ends(it, now):
 	case it.Requeues > idTries:
 		e.settle(it, Failed, explain.TextIDTaken(end.Message, idTries*idPause), now)
 	default:
@@ -234,15 +231,23 @@ func (e *course) refused(it *item, silent bool, now time.Time) {
 }
 
 func (e *course) again(it *item, avoid string, now time.Time) {
+	if !e.ends(it, now) {
+		it.Avoid, it.Replacing = avoid, true
+		e.enqueue(it, now, now)
+	}
+}
+
+// ends ends a returned item that is canceled, or whose run is stopped.
+func (e *course) ends(it *item, now time.Time) bool {
 	switch {
 	case it.Canceling != "":
 		e.endCanceled(it, "", now)
 	case e.stopped != Open:
 		e.settle(it, e.stopped, e.stopReason, now)
 	default:
-		it.Avoid, it.Replacing = avoid, true
-		e.enqueue(it, now, now)
+		return false
 	}
+	return true
 }
 
 // Again returns the numbers of started retries, and of replacements, since its last call.

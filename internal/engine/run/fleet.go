@@ -273,12 +273,11 @@ func (e *board) returned(it *item) bool {
 }
 
 func (e *course) bringBack(it *item, now time.Time) {
-	if !e.holds(it) {
-		e.again(it, it.Worker, now)
-		return
+	it.Pin = ""
+	if e.holds(it) {
+		it.Pin = it.Worker
 	}
-	it.Pin = it.Worker
-	e.again(it, "", now)
+	e.again(it, it.Worker, now)
 }
 
 // Detectors lists the workers that can detect for a handler and job type, by id.

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -75,7 +76,7 @@ func (e *course) adoptionFailed(it *item, end Ending, now time.Time) {
 
 func (e *course) lose(it *item, counted bool, now time.Time) {
 	message := clip(it.Lost)
-	it.Lost = ""
+	it.Lost, it.Pin = "", ""
 	if counted && !it.Announced {
 		it.Losses = it.Losses.Add(it.Attempt, it.Worker, now)
 	}
@@ -106,17 +107,35 @@ func (e *course) lose(it *item, counted bool, now time.Time) {
 	case fails:
 		e.failLosses(it, explain.TextLosesWorkers(it.Losses.Workers(), losses.Window, limit, message), now)
 	case holds:
-		e.release(it)
-		e.leave(it)
-		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
-		e.Changed(now)
-		e.lost.Add(it.ID, it)
+		e.hold(it, now)
+		it.Error = message
 		if e.returned(it) {
 			e.bringBack(it, now)
 		}
 	default:
 		e.again(it, it.Worker, now)
 		it.Error = message
+	}
+}
+
+// hold makes an item wait until its last worker serves again.
+func (e *course) hold(it *item, now time.Time) {
+	e.release(it)
+	e.leave(it)
+	it.Phase, it.WaitsAt = PhaseLost, now
+	e.Changed(now)
+	e.lost.Add(it.ID, it)
+}
+
+// holdAgain: the worker for which held items are queued is gone again.
+func (e *course) holdAgain(c *class, now time.Time) {
+	held := slices.DeleteFunc(slices.Clone(c.items), func(it *item) bool { return it.Pin == "" || e.returned(it) })
+	slices.SortFunc(held, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
+	for _, it := range held {
+		e.hold(it, now)
+		if !e.holds(it) {
+			e.bringBack(it, now)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/instant"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -170,7 +171,7 @@ func (m *model) seat(w *worker, it *item) seat {
 	if apart(it) && m.apartOn(w) > 0 {
 		return s
 	}
-	cool, pressing := w.coolUntil, len(it.Lacks) > 0 && w.starts.Failed >= maxCannotStart && w.starts.Missing
+	cool, pressing := w.coolUntil, len(it.Lacks) > 0 && w.starts.Failed >= attempt.MaxCannotStart && w.starts.Missing
 	if pressing {
 		cool = time.Time{}
 	}
@@ -342,7 +343,8 @@ func (m *model) checkLonely(it *item) {
 			return
 		}
 	}
-	node := cmp.Or(it.Pin, it.Want.Node)
+	require.True(m.q, it.Pin == "" || m.e.returned(it), "item %d is held for a worker that is gone, in a queue", it.ID)
+	node := it.Want.Node
 	require.False(m.q, node != "" && m.view[node].State == contract.WorkerOffline && !m.hidden[node], "item %d is pinned to an OFFLINE worker", it.ID)
 	since, known := m.lonely[it.ID]
 	if !known {

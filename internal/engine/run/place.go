@@ -203,7 +203,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	shared := c.shared
 	e.dequeue(it)
 	e.gate.Remove(it.ID)
-	it.Phase, it.StartedAt, it.Error, it.Pin, it.Adoptions = PhaseRunning, now, "", "", 0
+	it.Phase, it.StartedAt, it.Error, it.Adoptions = PhaseRunning, now, "", 0
 	e.Changed(now)
 	it.Attempt++
 	e.countAgain(it)
@@ -279,6 +279,7 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 	if e.failLacking(c, now) {
 		return
 	}
+	e.holdAgain(c, now)
 	if w := e.fleet.byID[c.node]; c.node != "" && w != nil && w.offline() {
 		for len(c.items) > 0 {
 			it := c.items[0]
@@ -314,6 +315,7 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	if c.possible > 0 {
 		return // A worker has just appeared.
 	}
+	e.holdAgain(c, now)
 	if e.fleet.incomplete {
 		c.failAt = now.Add(RebuildPause)
 		e.timers.Push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})

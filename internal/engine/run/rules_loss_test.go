@@ -249,6 +249,85 @@ func TestAHeldItem(t *testing.T) {
 	assert.Equal(t, "1 canceled enough", canceled.ended())
 }
 
+func TestAHeldItemGoesNowhereElse(t *testing.T) {
+	t.Parallel()
+	back := func(policy jobtype.Policy) *script {
+		policy.OnWorkerLoss = jobtype.WorkerLossHold
+		s := play(t, Config{}, policy, node("a", 1), node("b", 1))
+		require.Equal(t, "1@a", starts(s.plain(1)))
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		require.Equal(t, "1@a", starts(s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+		return s
+	}
+	beat := func(n int64) WorkersChanged {
+		a := node("a", 1)
+		a.Beat = n
+		return WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}}
+	}
+	for _, refusal := range []Failure{contract.FailureAtCapacity, contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureDeferred, contract.FailureGuard} {
+		s := back(jobtype.Policy{})
+		again := starts(s.end(1, refusal))
+		s.reload()
+		again += starts(s.step(beat(1)))
+		assert.Equal(t, "1@a", again+starts(s.wait(10*time.Minute)), refusal)
+	}
+	failed := back(jobtype.Policy{RetryLimit: 1})
+	failed.end(1, contract.FailureFailed)
+	assert.Equal(t, "1@b", starts(failed.wait(time.Hour)), "an attempt has ended: nothing is half done")
+	replaced := back(jobtype.Policy{})
+	replaced.end(1, contract.FailureAtCapacity)
+	work := replaced.e.work[""]
+	work.Policy.OnWorkerLoss = jobtype.WorkerLossReplace
+	replaced.e.SetWork(replaced.now, "", work)
+	replaced.take()
+	assert.Equal(t, "1@b", starts(replaced.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}})))
+}
+
+// TestAHeldItemWaitsAgain: the worker came back, and goes before the item has started.
+func TestAHeldItemWaitsAgain(t *testing.T) {
+	t.Parallel()
+	unreachable := node("a", 1)
+	unreachable.Fresh = false
+	for name, gone := range map[string]contract.WorkerView{"offline": offline("a", false), "unreachable": unreachable} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, ExecutionTimeout: seconds(3600)}, node("a", 1), node("b", 1))
+			s.plain(1)
+			s.end(1, contract.FailureWorkerLost)
+			s.wait(time.Minute)
+			s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})
+			s.end(1, contract.FailureAtCapacity)
+			require.Equal(t, PhaseQueued, s.e.items[1].Phase)
+			for range 2 {
+				s.step(WorkersChanged{Workers: []contract.WorkerView{gone, node("b", 1)}})
+				s.reload()
+				assert.Empty(t, starts(s.wait(72*time.Hour)))
+				assert.Empty(t, s.ended(), "it waits as long as its run may last")
+				wait := s.e.WaitOf(1, s.now)
+				assert.Equal(t, []any{contract.CodeUnreachable, "a"}, []any{wait.Code, wait.Object})
+			}
+			a := node("a", 1)
+			a.Instance = "i2"
+			assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
+		})
+	}
+}
+
+// TestAHeldItemDoesNotWaitForAnUnfitWorker: the worker is back, and will never take the item.
+func TestAHeldItemDoesNotWaitForAnUnfitWorker(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, ExecutionTimeout: seconds(3600)}, node("a", 1))
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	s.wait(time.Minute)
+	a := node("a", 0)
+	a.Instance = "i2"
+	s.step(WorkersChanged{Workers: []contract.WorkerView{a}})
+	s.wait(time.Hour)
+	assert.Contains(t, s.ended(), "1 failed NO_WORKER")
+}
+
 func TestNothingIsHeldOnASharedQueue(t *testing.T) {
 	t.Parallel()
 	a := node("a", 1)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
@@ -44,7 +45,7 @@ type savedWorker struct {
 	Load        trial.Load               `json:"load,omitzero"`
 	Pace        map[string]time.Duration `json:"pace,omitempty"`
 	Used        int64                    `json:"used,omitempty"`
-	Starts      startRecord              `json:"starts,omitzero"`
+	Starts      attempt.Starts           `json:"starts,omitzero"`
 }
 
 type savedAbsent struct {

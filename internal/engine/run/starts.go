@@ -9,32 +9,15 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 )
 
 const (
-	maxCannotStart = 3
 	startPause     = 5 * time.Second
 	startPauseMost = time.Minute
 	// startProof is above the 5 s in which a worker may start the attempt.
 	startProof = 15 * time.Second
 )
-
-type startRecord struct {
-	// Consecutive failed starts, the time of the last one, the pause after it and its error.
-	Failed int           `json:"n,omitempty"`
-	At     time.Time     `json:"at,omitzero"`
-	Pause  time.Duration `json:"p,omitempty"`
-	Detail string        `json:"d,omitempty"`
-	// Missing: all of them lacked the program. Reported is the time of the last report to the registry.
-	Missing  bool      `json:"mi,omitempty"`
-	Reported time.Time `json:"re,omitzero"`
-	// Probing means that the worker gets only the attempt of item Probe.
-	Probing bool      `json:"pr,omitempty"`
-	Probe   int       `json:"i,omitempty"`
-	ProofAt time.Time `json:"pa,omitzero"`
-}
-
-func (s startRecord) failing() bool { return s.Failed >= maxCannotStart }
 
 func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
 	instance := cmp.Or(it.Instance, end.Instance)
@@ -56,7 +39,7 @@ func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 	s.Missing = missing && (s.Missing || s.Failed == 0)
 	s.Failed++
 	s.At, s.Detail = now, clip(end.Message)
-	if !s.failing() {
+	if !s.Failing() {
 		return
 	}
 	s.Pause = min(max(2*s.Pause, startPause), startPauseMost)
@@ -68,7 +51,7 @@ func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 
 func (e *course) blame(it *item, now time.Time) {
 	for _, w := range e.lacking(it.Lacks) {
-		if s := &w.starts; s.failing() && s.Missing && now.Sub(s.Reported) >= startPauseMost {
+		if s := &w.starts; s.Failing() && s.Missing && now.Sub(s.Reported) >= startPauseMost {
 			s.Reported = now
 			e.decide(Decision{Kind: ReportTrouble, Worker: w.ID, Instance: w.Instance, Trouble: contract.CodeNotInstalled, Reason: s.Detail})
 		}
@@ -89,7 +72,7 @@ func (e *board) lacking(processes []string) (list []*worker) {
 
 // pressing: a worker that only lacks a program gets no pause if others lack the programs of the class, too.
 func (c *class) pressing(w *worker) bool {
-	return len(c.lacks) > 0 && w.starts.failing() && w.starts.Missing
+	return len(c.lacks) > 0 && w.starts.Failing() && w.starts.Missing
 }
 
 // Started records that a program has just started on a worker, outside of any item.
@@ -117,29 +100,29 @@ func (e *course) proveStart(it *item, w *worker, failure Failure, now time.Time)
 }
 
 func (e *course) clearStarts(w *worker) {
-	if w.starts.failing() {
+	if w.starts.Failing() {
 		w.coolUntil = time.Time{}
 		e.fleet.changes++
 	}
-	if w.starts.failing() && !w.starts.Missing || !w.starts.Reported.IsZero() {
+	if w.starts.Failing() && !w.starts.Missing || !w.starts.Reported.IsZero() {
 		e.decide(Decision{Kind: ClearTrouble, Worker: w.ID, Instance: w.Instance})
 	}
-	w.starts = startRecord{}
+	w.starts = attempt.Starts{}
 	e.freed = append(e.freed, w)
 }
 
 // before is the registry's previous report.
 func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 	switch {
-	case w.Trouble == contract.CodeCannotStart && !w.starts.failing():
-		w.starts = startRecord{Failed: maxCannotStart, At: now, Detail: explain.TextOtherRun}
-	case w.Trouble == "" && before == contract.CodeCannotStart && w.starts.failing():
-		w.starts, w.coolUntil = startRecord{}, time.Time{}
+	case w.Trouble == contract.CodeCannotStart && !w.starts.Failing():
+		w.starts = attempt.Starts{Failed: attempt.MaxCannotStart, At: now, Detail: explain.TextOtherRun}
+	case w.Trouble == "" && before == contract.CodeCannotStart && w.starts.Failing():
+		w.starts, w.coolUntil = attempt.Starts{}, time.Time{}
 	}
 }
 
 func (e *board) probeStart(it *item, w *worker, now time.Time) {
-	if w.starts.failing() {
+	if w.starts.Failing() {
 		w.starts.Probing, w.starts.Probe, w.starts.ProofAt = true, it.ID, now.Add(startProof)
 		e.timers.Push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
 	}
@@ -196,7 +179,7 @@ func (e *board) waitForStarts(it *item) (wait Wait, ok bool) {
 		switch w := d.w; {
 		case !d.possible:
 			continue
-		case !w.starts.failing():
+		case !w.starts.Failing():
 			return Wait{}, false
 		default:
 			ids = append(ids, w.ID)

@@ -240,7 +240,7 @@ func (e *views) Workers(name string, now time.Time) []WorkerUse {
 		if work.Handler != "" {
 			use.Slots = w.slots(work.Handler, work.JobType)
 		}
-		if use.Reason == "" && w.starts.failing() {
+		if use.Reason == "" && w.starts.Failing() {
 			use.Reason = explain.TextCannotStart + w.starts.Detail
 		}
 		if use.Reason == "" && w.coolUntil.After(now) {

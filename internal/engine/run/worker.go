@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
@@ -44,7 +45,7 @@ type worker struct {
 	suspect     bool
 	suspectBeat int64
 	unsupported []string
-	starts      startRecord
+	starts      attempt.Starts
 	// used grows with every placed attempt, so that ties rotate.
 	used       int64
 	view       uint64

@@ -53,11 +53,10 @@ func (v KeysClaimed) apply(g *Group, now time.Time) {
 	}
 	if g.begun {
 		g.endElsewhere(v, now)
-		g.resume(now)
-		return
+	} else {
+		g.jobs.Replace(g.dropClaimed(v, g.jobs.Sorted()))
 	}
-	g.jobs.Replace(g.dropClaimed(v, g.jobs.Sorted()))
-	g.beginRunning(now)
+	g.resume(now)
 }
 
 // dropClaimed counts proposals whose key another group holds or the retry budget

@@ -158,9 +158,6 @@ func (v PolicySet) apply(g *Group, now time.Time) {
 	g.engine.SetLimit(max(v.Policy.GlobalExecutionConcurrency, 1))
 	g.engine.SetWork(now, theWork, g.cfg.work())
 	g.clock.Bound(v.Policy)
-	if g.halt.Cause == halt.Window && v.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
-		g.engine.CancelRunning(now, g.halt.Why.String()) // It closed under another policy.
-	}
 }
 
 // NextWake is when [run.Tick] must be given at the latest even if nothing happens; zero
@@ -196,12 +193,11 @@ func (g *course) ownWake() time.Time {
 			next = instant.Earlier(next, g.turn.Full.RetryAt)
 		}
 	}
-	switch closes := g.closes(); {
-	case closes.IsZero():
+	switch {
 	case !g.halt.On():
-		next = instant.Earlier(next, closes)
-	case g.halt.Cause == halt.Window && g.engine.InFlight() > 0 && !g.clock.DrainOver:
-		next = instant.Earlier(next, g.drained())
+		next = instant.Earlier(next, g.closes())
+	case g.engine.InFlight() > 0:
+		next = instant.Earlier(next, g.cutAt())
 	}
 	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
 		next = time.Time{}
@@ -251,13 +247,11 @@ func (g *course) fireTimers(now time.Time) {
 		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, explain.TextDrained)
 	}
-	closes := g.closes()
-	if !closes.IsZero() && !g.halt.On() && !now.Before(closes) && g.phase != PhaseEnded {
-		g.closeWindow(now)
+	if closes := g.closes(); !closes.IsZero() && !g.halt.On() && !now.Before(closes) && g.phase != PhaseEnded {
+		g.shut(g.windowClosed(), now)
 	}
-	if !closes.IsZero() && g.halt.Cause == halt.Window && !now.Before(g.drained()) && !g.clock.DrainOver {
-		g.clock.DrainOver = true
-		g.engine.CancelRunning(now, explain.TextWindowDrained)
+	if at := g.cutAt(); !at.IsZero() && !now.Before(at) {
+		g.cut(now)
 	}
 }
 

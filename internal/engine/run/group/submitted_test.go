@@ -397,6 +397,57 @@ func TestAWindowThatOpensAgainKeepsTheGroup(t *testing.T) {
 	assert.Equal(t, epoch.Add(3*time.Hour), s.g.NextWake())
 }
 
+// TestEachClosingBindsAGroupThatStays: what one closing has ended already, the next one ends again.
+func TestEachClosingBindsAGroupThatStays(t *testing.T) {
+	t.Parallel()
+	s := submittedUntil(t, wide(jobtype.Policy{DrainGrace: seconds(60)}), closing(time.Hour), jobtype.Proposal{}, jobtype.Proposal{})
+	require.Len(t, decided(s.wait(time.Hour+time.Minute), run.Cancel), 2)
+	s.step(known(s.now, closing(3*time.Hour)))
+	require.Equal(t, []string{"1@a"}, started(s.end(1, FailureCanceled)))
+	assert.Len(t, decided(s.wait(2*time.Hour), run.Cancel), 1)
+}
+
+// TestAnotherOpeningCountsWhileAGroupLeaves: windows change while its jobs drain.
+func TestAnotherOpeningCountsWhileAGroupLeaves(t *testing.T) {
+	t.Parallel()
+	for _, opens := range []time.Duration{2 * time.Hour, 48 * time.Hour} {
+		s := submittedUntil(t, jobtype.Policy{DrainGrace: seconds(3600)}, closing(time.Hour), jobtype.Proposal{}, jobtype.Proposal{})
+		s.wait(time.Hour)
+		s.now = s.now.Add(time.Minute)
+		s.step(known(s.now, Window{Closes: epoch.Add(time.Hour), Next: epoch.Add(opens), Longest: 8 * time.Hour}))
+		assert.Equal(t, epoch.Add(opens), s.job(2).Wait.Until)
+		assert.Contains(t, s.job(2).Wait.Detail, epoch.Add(opens).Format(time.RFC3339))
+		s.end(1, FailureNone)
+		require.Equal(t, PhaseWaiting, s.g.Phase())
+		assert.Equal(t, epoch.Add(opens), s.g.NextWake())
+		s.comeBack(time.Hour)
+		assert.Equal(t, []string{"2@a"}, started(s.last))
+	}
+}
+
+// TestClaimsWithoutAnAnswerAreLeft: without a turn, too. Otherwise the group finds its keys taken by itself.
+func TestClaimsWithoutAnAnswerAreLeft(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Policy: jobtype.Policy{MaxRuntime: jobtype.Duration(5 * time.Hour)}, Claims: true, Submitted: true, Windows: true}, node("a", 4))
+	s.step(Submitted{Proposals: []jobtype.Proposal{{DedupeKey: "k"}}})
+	s.step(known(s.now, closing(time.Hour)))
+	s.prepared()
+	require.Equal(t, PhaseClaiming, s.g.Phase())
+	left, gone := find[LeaveTurn](s.wait(time.Hour))
+	require.True(t, gone)
+	assert.Zero(t, left.Turn)
+	require.Equal(t, PhaseWaiting, s.g.Phase())
+	s.now = tomorrow()
+	s.step(run.Tick{})
+	s.step(known(s.now, Window{Closes: s.now.Add(time.Hour)}))
+	s.prepared()
+	claims, asked := find[ClaimKeys](s.last)
+	require.True(t, asked)
+	assert.Equal(t, 1, claims.Turn)
+	s.claimed(1000)
+	assert.Equal(t, []string{"1@a"}, started(s.last))
+}
+
 func TestATypeThatIsDisabledDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	s := submittedUntil(t, jobtype.Policy{}, closing(time.Hour), takes(2*time.Hour))

@@ -266,9 +266,9 @@ func (g *course) missTurn(opens, now time.Time) {
 	g.enter(stepWindow, now)
 }
 
-// leaveTurn releases the turn with its claims. The next request has other names, so a late answer does not count.
+// leaveTurn releases the turn with its claims, which a group without a turn has, too. The next request has other names, so a late answer does not count.
 func (g *course) leaveTurn() {
-	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
+	if !g.turn.AskedAt.IsZero() {
 		left := LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds}
 		left.Chunks, left.Backlog = g.chunks.Leave()
 		g.do(left)

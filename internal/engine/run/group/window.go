@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
 	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/window"
@@ -52,12 +54,16 @@ func (g *course) stayIfOpen(now time.Time) {
 	switch {
 	case !closed:
 		g.halt.Stay()
+		g.clock.DrainOver = false
 		if !g.lane.Away {
 			g.engine.Unsuspend(now)
 		}
 		g.setClosing(now)
 	case opens.IsZero() || !opens.Before(g.clock.CreatedAt.Add(MaxAway)):
 		g.stayAway(g.halt.Why, now)
+	default:
+		g.closing.Next = opens
+		g.halt.Why = g.windowClosed()
 	}
 }
 
@@ -82,8 +88,22 @@ func (c Config) learned() (p95 time.Duration, of int) {
 	return 0, 0
 }
 
-// drained is when jobs that still run after the closing are canceled.
-func (g *times) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGrace.Std()) }
+// cutAt is when the closing ends the attempts that a stopped group still lets run; zero: never. It binds also those
+// that a retry budget or max_runtime lets drain.
+func (g *times) cutAt() time.Time {
+	drains := g.halt.Cause == halt.Window || g.halt.Cause == halt.Budget || g.halt.Cause == halt.Deadline && clock.Drains(g.cfg.Policy)
+	switch {
+	case !drains || g.closes().IsZero() || g.clock.DrainOver:
+		return time.Time{}
+	case g.keepsCheckpoints():
+		return g.closes()
+	}
+	return g.closes().Add(g.cfg.Policy.DrainGrace.Std())
+}
+
+func (g *base) keepsCheckpoints() bool {
+	return g.cfg.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint
+}
 
 // endIfNothingFits ends the group if no job runs or waits in the backlog, and no open job can start before the closing.
 // A wait would hold the lane for nothing.
@@ -93,14 +113,14 @@ func (g *course) endIfNothingFits(now time.Time) {
 	}
 }
 
-// closeWindow: from now on nothing starts. A running job drains, or is canceled and
-// keeps its checkpoint.
-func (g *course) closeWindow(now time.Time) {
-	why := g.windowClosed()
-	g.shut(why, now)
-	if g.cfg.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
-		g.engine.CancelRunning(now, why.String())
+// cut cancels what still runs after the closing. It keeps its checkpoint.
+func (g *course) cut(now time.Time) {
+	why := explain.TextWindowDrained
+	if g.keepsCheckpoints() {
+		why = g.windowClosed().String()
 	}
+	g.clock.DrainOver = true
+	g.engine.CancelRunning(now, why)
 }
 
 // shut ends the jobs that the window lets start: for good, or until the next one.

@@ -144,6 +144,44 @@ func TestWindowEndDrains(t *testing.T) {
 	assert.Equal(t, "WINDOW_CLOSED: the window closed at 2026-01-02T04:04:05Z, the next one opens at 2026-01-03T03:04:05Z", reason)
 }
 
+// TestTheClosingBindsWhatDrains: a stop before it, that lets running jobs end, does not let them end later.
+func TestTheClosingBindsWhatDrains(t *testing.T) {
+	t.Parallel()
+	disabled := TypeStopped{Code: contract.HoldRetryBudget, Reason: "disabled"}
+	for name, c := range map[string]struct {
+		policy jobtype.Policy
+		stop   func(s *script)
+		cut    time.Duration
+		cause  halt.Cause
+	}{
+		"budget, checkpoint": {jobtype.Policy{OnWindowEnd: jobtype.WindowEndCheckpoint}, func(s *script) { s.step(disabled) }, time.Hour, halt.Budget},
+		"budget, drain":      {jobtype.Policy{DrainGrace: seconds(60)}, func(s *script) { s.step(disabled) }, time.Hour + time.Minute, halt.Budget},
+		"deadline": {jobtype.Policy{OnDeadline: jobtype.DeadlineDrain, OnWindowEnd: jobtype.WindowEndCheckpoint, DrainGrace: seconds(24 * 3600)}, func(s *script) {
+			p := s.g.Policy()
+			p.MaxRuntime = jobtype.Duration(time.Minute)
+			s.step(PolicySet{Policy: p})
+			s.wait(time.Minute)
+		}, time.Hour, halt.Deadline},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := playUntil(t, c.policy, closing(time.Hour), nil, jobtype.Proposal{})
+			require.Equal(t, []string{"1@a"}, started(s.last))
+			c.stop(s)
+			require.Equal(t, c.cause, s.g.halt.Cause)
+			require.Equal(t, epoch.Add(c.cut), s.g.NextWake())
+			assert.Empty(t, decided(s.wait(epoch.Add(c.cut).Add(-time.Second).Sub(s.now)), run.Cancel))
+			assert.Len(t, decided(s.wait(time.Second), run.Cancel), 1)
+			assert.Empty(t, decided(s.wait(time.Second), run.Cancel))
+			assert.True(t, s.g.NextWake().After(s.now), "it does not wake in vain: %s", s.g.NextWake())
+			s.roll()
+			assert.Equal(t, c.cause, s.g.halt.Cause)
+			s.end(1, FailureCanceled)
+			s.outcome()
+		})
+	}
+}
+
 func TestAClosingTellsWhatHadNoRoom(t *testing.T) {
 	t.Parallel()
 	s := playUntil(t, jobtype.Policy{}, closing(time.Hour), nil, jobtype.Proposal{}, takes(9*time.Hour))

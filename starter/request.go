@@ -37,7 +37,8 @@ func updateID(ctx context.Context, name string) string {
 	return rand.Text()
 }
 
-// signalOnce gives all attempts of a request to send a signal one id: the server drops a signal whose id the run has.
+// signalOnce gives all attempts of a request to send a signal one id: the server drops a signal whose id the
+// workflow run has. A run that has continued as new takes it again.
 func signalOnce(ctx context.Context, method string, in, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	signal, is := in.(*workflowservice.SignalWorkflowExecutionRequest)
 	if _, known := RequestOf(ctx); is && known {

@@ -194,7 +194,7 @@ func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Ru
 	var found []Run
 	var token []byte
 	var last Run
-	known := map[RunRef]bool{}
+	known, closedOnly := map[RunRef]bool{}, false
 	for size := min(filter.Limit, maxVisible) + 10; ; size = min(2*size, maxVisible) {
 		page, err := r.client.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace:     r.client.namespace,
@@ -214,8 +214,8 @@ func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Ru
 		if len(token) == 0 || filter.newest(found, last) {
 			return found, nil
 		}
-		if last.Open() && len(found) >= filter.Limit {
-			query, token = query+" AND CloseTime IS NOT NULL", nil // The other open runs are older.
+		if !closedOnly && last.Open() && len(found) >= filter.Limit {
+			closedOnly, query, token = true, query+" AND CloseTime IS NOT NULL", nil // The other open runs are older.
 		}
 	}
 }

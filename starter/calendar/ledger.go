@@ -103,16 +103,14 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	return found, nil
 }
 
-// cut moves the start of the ledger behind the runs that were not read. They began before the
-// others.
+// cut moves the start of the ledger behind the runs that were not read: the list is newest first, so they began before
+// its last one.
 func (l *Ledger) cut(runs []starter.Run, limit int) {
 	if len(runs) < limit {
 		return
 	}
-	for _, run := range runs {
-		if !run.Ended.IsZero() && (!l.Incomplete || run.Ended.Before(l.From)) {
-			l.From, l.Incomplete = run.Ended, true
-		}
+	if last := runs[len(runs)-1].Started; last.After(l.From) {
+		l.From, l.Incomplete = last, true
 	}
 }
 

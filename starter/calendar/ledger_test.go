@@ -16,12 +16,15 @@ func TestALedgerBeginsBehindTheRunsThatWereNotRead(t *testing.T) {
 	t.Parallel()
 	requested := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	at := func(hours int) time.Time { return requested.Add(time.Duration(hours) * time.Hour) }
-	runs := []starter.Run{{Started: at(30)}, {Started: at(20), Ended: at(21)}, {Started: at(18), Ended: at(19)}, {Started: at(2), Ended: at(22)}}
+	runs := []starter.Run{{Started: at(30)}, {Started: at(20), Ended: at(21)}, {Started: at(4), Ended: at(5)}, {Started: at(2), Ended: at(22)}}
 	l := Ledger{From: requested}
 	l.cut(runs, 5)
 	assert.Equal(t, Ledger{From: requested}, l)
 	l.cut(runs, 4)
-	assert.Equal(t, Ledger{From: at(19), Incomplete: true}, l, "a run that was not read ended before")
+	assert.Equal(t, Ledger{From: at(2), Incomplete: true}, l, "the list is newest first: a run that was not read began before")
+	l = Ledger{From: at(3)}
+	l.cut(runs, 4)
+	assert.Equal(t, Ledger{From: at(3)}, l, "the runs since then were read")
 }
 
 // TestAScheduleIsInForceBeforeItsChangeIsRecorded: the ledger has the instants between a change and its record in the audit log.

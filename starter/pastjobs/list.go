@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -22,7 +23,8 @@ var errMoved = errors.New("the group stores many jobs that have ended; try again
 type Run struct {
 	ID    string
 	Pages Pages
-	// Held queries the jobs above a number that the group holds and the filter chooses, and the table of its record.
+	// Held queries the jobs above a number that the group holds and the filter chooses, and the table of its record. A
+	// control plane of an older version ignores the number.
 	Held func(filter Filter, after, offset, limit int) (contract.JobsQueryResult, error)
 	// Record of a closed group; nil means that Held returns the jobs.
 	Record *contract.ItemRecord
@@ -81,11 +83,11 @@ func (f Filter) list(ctx context.Context, run Run) (jobs []Job, total int, table
 		begun = *f.After
 	}
 	old, later := begun.divide(record)
-	moved, n, err := f.since(ctx, run, later)
+	views, n, err := f.since(ctx, run, later, views)
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	views, total = firstOf(f.Limit, views, moved), total+n
+	total += n
 	held, rest := len(views), f
 	rest.Offset, rest.Limit, rest.After = max(f.Offset-total, 0)+begun.Past, f.Limit-held, nil
 	past, n, err := rest.listed(ctx, run, old)
@@ -112,9 +114,12 @@ func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.
 	if f.Work {
 		most = workPage
 	}
-	after, offset := f.above(), f.Offset
+	after, offset, older := f.above(), f.Offset, false
 	for first := true; ; first = false {
-		limit := min(most, f.Limit-len(views))
+		limit := most
+		if !older {
+			limit = min(most, f.Limit-len(views))
+		}
 		page, err := run.Held(f, after, offset, limit)
 		switch {
 		case err != nil:
@@ -122,10 +127,17 @@ func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.
 		case !first && len(page.Record) != len(of.Pages):
 			return nil, 0, of, errMoved
 		}
-		views, total, of = append(views, page.Jobs...), page.Total, contract.ItemRecord{Pages: page.Record, Proposals: page.Proposals}
-		if len(page.Jobs) < limit || len(views) >= f.Limit {
+		listed := len(page.Jobs)
+		jobs := slices.DeleteFunc(page.Jobs, func(view contract.JobView) bool { return numberOf(view) <= after })
+		older = older || len(jobs) < listed // It ignores after, and begins with the first job.
+		views, total, of = append(views, jobs...), page.Total, contract.ItemRecord{Pages: page.Record, Proposals: page.Proposals}
+		switch {
+		case listed < limit || len(views) >= f.Limit:
 			return views, total, of, nil
+		case older:
+			offset += listed
+		default:
+			after, offset = numberOf(views[len(views)-1]), 0 // Jobs may leave the filter between two queries.
 		}
-		after, offset = numberOf(views[len(views)-1]), 0 // Jobs may leave the filter between two queries.
 	}
 }

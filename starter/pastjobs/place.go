@@ -57,32 +57,39 @@ func (f Filter) above() int {
 	return f.After.Job
 }
 
-// since lists the jobs that have moved to the record since the reader began. Its order is that of the pages.
-func (f Filter) since(ctx context.Context, run Run, of contract.ItemRecord) (views []contract.JobView, total int, err error) {
-	each := []contract.ItemRecord{{Rest: of.Rest}}
-	for i := range of.Pages {
-		each = append(each, contract.ItemRecord{Pages: of.Pages[i : i+1]})
+// since adds the jobs that have moved to the record since the reader began to the held ones, and counts them. A page is
+// read only if it may have one of the first jobs.
+func (f Filter) since(ctx context.Context, run Run, of contract.ItemRecord, held []contract.JobView) (views []contract.JobView, total int, err error) {
+	moved, total, err := f.listedIn(ctx, run, contract.ItemRecord{Rest: of.Rest})
+	if err != nil {
+		return nil, 0, err
 	}
-	for _, one := range each {
-		some := f
-		if len(one.Pages) > 0 && one.Pages[0].Last <= f.above() {
-			some.Limit = 0 // They are only counted.
+	views = f.first(slices.Concat(held, moved))
+	left := slices.SortedStableFunc(slices.Values(of.Pages), func(a, b contract.RecordPage) int { return cmp.Compare(a.First, b.First) })
+	for {
+		n := 0
+		for n < min(parallelReads, len(left)) && (len(views) < f.Limit || left[n].First < numberOf(views[f.Limit-1])) {
+			n++
 		}
-		more, n, err := some.listedIn(ctx, run, one)
+		whole := f
+		if whole.Limit = all; n == 0 {
+			whole.Limit, n = 0, len(left) // They are only counted.
+		}
+		moved, count, err := whole.listed(ctx, run, contract.ItemRecord{Pages: left[:n]})
 		if err != nil {
 			return nil, 0, err
 		}
-		views, total = append(views, more...), total+n
+		views, left, total = f.first(append(views, moved...)), left[n:], total+count
+		if len(left) == 0 {
+			return views, total, nil
+		}
 	}
-	return views, total, nil
 }
 
-func firstOf(limit int, held, moved []contract.JobView) []contract.JobView {
-	all := slices.Concat(held, moved)
-	if len(moved) > 0 {
-		slices.SortFunc(all, func(a, b contract.JobView) int { return cmp.Compare(numberOf(a), numberOf(b)) })
-	}
-	return all[:min(limit, len(all))]
+// first returns the jobs of the first numbers.
+func (f Filter) first(views []contract.JobView) []contract.JobView {
+	slices.SortFunc(views, func(a, b contract.JobView) int { return cmp.Compare(numberOf(a), numberOf(b)) })
+	return views[:min(f.Limit, len(views))]
 }
 
 func numberOf(view contract.JobView) int {

@@ -2,8 +2,11 @@ package pastjobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +21,8 @@ type group struct {
 	states map[int]string
 	pages  map[string][]byte
 	table  []contract.RecordPage
+	// reads counts the pages that were read.
+	reads atomic.Int32
 }
 
 func newGroup(jobs int, state string) *group {
@@ -28,7 +33,10 @@ func newGroup(jobs int, state string) *group {
 	return g
 }
 
-func (g *group) Get(_ context.Context, _, page string) ([]byte, error) { return g.pages[page], nil }
+func (g *group) Get(_ context.Context, _, page string) ([]byte, error) {
+	g.reads.Add(1)
+	return g.pages[page], nil
+}
 
 // store moves jobs to a new page of the record.
 func (g *group) store(numbers ...int) {
@@ -43,7 +51,7 @@ func (g *group) store(numbers ...int) {
 
 func (g *group) held(f Filter, after, offset, limit int) (contract.JobsQueryResult, error) {
 	result := contract.JobsQueryResult{Record: g.table}
-	for n := range 5000 {
+	for n := range 20_000 {
 		if state := g.states[n]; state == "" || len(f.States) > 0 && !slices.Contains(f.States, state) {
 			continue
 		}
@@ -65,7 +73,7 @@ func (g *group) closed() Run {
 	return Run{ID: "r", Pages: g, Held: None, Record: &contract.ItemRecord{Pages: g.table, Rest: book.Rest()}}
 }
 
-// walk lists all pages, and calls between before each other one.
+// walk lists the pages one after another, each of the run as it is then.
 func walk(t *testing.T, filter Filter, run func(page int) Run) (seen []int) {
 	t.Helper()
 	for page := 0; ; page++ {
@@ -179,5 +187,62 @@ func TestAPageCountsAllJobs(t *testing.T) {
 		if page == 3 {
 			g.store(numbers(1, 150)...)
 		}
+	}
+}
+
+// TestAnOlderControlPlaneIsListedToTheEnd, though it ignores the number after which a page begins.
+func TestAnOlderControlPlaneIsListedToTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{7, 100, 450, math.MaxInt} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			t.Parallel()
+			g, queries := newGroup(1000, contract.JobRunning), 0
+			run := g.run()
+			run.Held = func(f Filter, _, offset, limit int) (contract.JobsQueryResult, error) {
+				if queries++; queries > 1000 {
+					return contract.JobsQueryResult{}, errors.New("the list does not end")
+				}
+				return g.held(f, 0, offset, limit)
+			}
+			g.store(numbers(200, 299)...)
+			requireEach(t, walk(t, Filter{Limit: limit}, func(int) Run { return run }), 1000)
+			jobs, total, err := List(t.Context(), run, Filter{Offset: 150, Limit: limit})
+			require.NoError(t, err)
+			assert.Equal(t, 1000, total)
+			assert.Len(t, jobs, min(850, limit))
+			assert.Equal(t, contract.JobID(151), jobs[0].JobID)
+		})
+	}
+}
+
+// TestAPageReadsOnlyTheRecordThatItShows, and counts the rest of what was stored since the first page.
+func TestAPageReadsOnlyTheRecordThatItShows(t *testing.T) {
+	t.Parallel()
+	g := newGroup(10_000, contract.JobRunning)
+	first, _, err := List(t.Context(), g.run(), Filter{Limit: 100})
+	require.NoError(t, err)
+	for n := 9901; n > 2000; n -= 100 {
+		g.store(numbers(n, n+99)...)
+	}
+	list := func(after Place) (jobs []Job, reads int) {
+		g.reads.Store(0)
+		jobs, total, err := List(t.Context(), g.run(), Filter{Limit: 100, After: &after})
+		require.NoError(t, err)
+		assert.Equal(t, 10_000, total)
+		return jobs, int(g.reads.Load())
+	}
+	jobs, reads := list(first[99].Place)
+	assert.Equal(t, contract.JobID(101), jobs[0].JobID)
+	assert.Zero(t, reads, "the group holds all jobs of the page")
+	for n := 1; n < 2000; n += 100 {
+		g.store(numbers(n, n+99)...)
+	}
+	for seen := 100; seen < 10_000; seen += len(jobs) {
+		after := first[99].Place
+		after.Job = seen
+		jobs, reads = list(after)
+		require.Len(t, jobs, 100)
+		assert.Equal(t, contract.JobID(seen+1), jobs[0].JobID)
+		assert.LessOrEqual(t, reads, parallelReads)
 	}
 }

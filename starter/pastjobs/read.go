@@ -143,7 +143,7 @@ func (f Filter) parts(ctx context.Context, run Run, of contract.ItemRecord) ([]p
 	before := 0
 	for i, page := range of.Pages {
 		n, known := f.count(page)
-		outside := before+n <= f.Offset || before-f.Offset >= f.Limit
+		outside := before+n <= f.Offset || before-f.Offset >= f.Limit || page.Last <= f.above()
 		if before += n; known && (n == 0 || outside) {
 			parts[i] = part{skipped: true, count: n}
 			continue

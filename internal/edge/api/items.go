@@ -112,7 +112,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 		return itemList{}, err
 	}
 	name := "items " + in.Ref().WorkflowID + in.Sort
-	byPlace := in.Ref().Kind() == starter.KindGroup && in.Sort == "" // Its jobs move in the list while it is read.
+	byPlace := in.Ref().Kind() == starter.KindGroup && in.Sort == "" && in.Find == "" // Its jobs move in the list while it is read.
 	filter := starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: in.From, Limit: in.Limit + 1}
 	var to any = &filter.Offset
 	if byPlace && in.Cursor != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,12 +37,19 @@ type visibility struct {
 	runs []*workflowpb.WorkflowExecutionInfo
 	// requests counts the lists.
 	requests int
+	// emptyFirst makes the first page without open runs empty, as a server may that looks at some shards at a time.
+	emptyFirst bool
 }
 
 var untilTerm = regexp.MustCompile(`StartTime <= '([^']+)'`)
 
 func (v *visibility) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
-	v.requests++
+	if v.requests++; v.requests > 1000 {
+		return nil, errors.New("the list does not end")
+	}
+	if v.emptyFirst && strings.Contains(in.GetQuery(), "CloseTime IS NOT NULL") && in.GetNextPageToken() == nil {
+		return &workflowservice.ListWorkflowExecutionsResponse{NextPageToken: []byte("0")}, nil
+	}
 	until := time.Now().Add(time.Hour)
 	if term := untilTerm.FindStringSubmatch(in.GetQuery()); term != nil {
 		until, _ = time.Parse(time.RFC3339Nano, term[1])
@@ -163,6 +171,64 @@ func TestAPageOfRunsIsCheapBehindManyOpenOnes(t *testing.T) {
 		require.Equal(t, http.StatusOK, ask(t, handler, "admin", http.MethodGet, api.Prefix+"/runs?limit=20"+query, "").Code)
 		assert.LessOrEqual(t, v.requests, 2, query)
 	}
+}
+
+// TestAnEmptyPageOfVisibilityEndsNoList, and does not begin it again.
+func TestAnEmptyPageOfVisibilityEndsNoList(t *testing.T) {
+	t.Parallel()
+	v, now := &visibility{emptyFirst: true}, time.Now().UTC()
+	for i := range 30 {
+		v.add(fmt.Sprint("open-", i), now.Add(-time.Duration(i)*time.Hour), time.Time{})
+	}
+	v.add("short", now, now)
+	handler := api.New(api.Options{Auth: callers(), Client: starter.New(v, "", nil)}).Handler()
+	found := ask(t, handler, "admin", http.MethodGet, api.Prefix+"/runs?limit=2", "")
+	require.Equal(t, http.StatusOK, found.Code, found.Body.String())
+	assert.Contains(t, found.Body.String(), `"short"`)
+	assert.Equal(t, 3, v.requests)
+}
+
+// twins is an open group in which the key of job 7 is the number of job 5.
+type twins struct{ visibility }
+
+func (*twins) QueryWorkflowWithOptions(_ context.Context, in *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	asked, result := in.Args[0].(contract.JobsQueryInput), contract.JobsQueryResult{}
+	for _, job := range []contract.JobView{{JobID: contract.JobID(5)}, {JobID: contract.JobID(7), DedupeKey: "5"}} {
+		number, _ := contract.JobNumber(job.JobID)
+		if number > asked.After && (asked.JobID == job.JobID || asked.DedupeKey != "" && asked.DedupeKey == job.DedupeKey) {
+			result.Jobs = append(result.Jobs, job)
+		}
+	}
+	result.Total = len(result.Jobs)
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(result)
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+}
+
+// TestPagesOfFoundJobsHaveEachOnce: those of a key come before the one of a number.
+func TestPagesOfFoundJobsHaveEachOnce(t *testing.T) {
+	t.Parallel()
+	const run = "scrub-1"
+	group := &twins{visibility{runs: []*workflowpb.WorkflowExecutionInfo{{
+		Execution: &commonpb.WorkflowExecution{WorkflowId: contract.GroupWorkflowID(run), RunId: run}, Type: &commonpb.WorkflowType{Name: contract.JobGroupWorkflow},
+		Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+	}}}}
+	handler := api.New(api.Options{Auth: callers(), Client: starter.New(group, "", nil), Secret: []byte("of these pages")}).Handler()
+	var seen []string
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		require.Less(t, pages, 3)
+		found := ask(t, handler, "admin", http.MethodGet, api.Prefix+"/runs/"+run+"/items?find=5&limit=1&cursor="+url.QueryEscape(cursor), "")
+		require.Equal(t, http.StatusOK, found.Code, found.Body.String())
+		var page struct {
+			Items []starter.Item
+			Next  string
+		}
+		require.NoError(t, json.Unmarshal(found.Body.Bytes(), &page))
+		for _, item := range page.Items {
+			seen = append(seen, item.ID)
+		}
+		cursor = page.Next
+	}
+	assert.Equal(t, []string{contract.JobID(7), contract.JobID(5)}, seen)
 }
 
 // TestCountsMoveNoCursor: a run that has continued as new begins in its last part for a list, and in its first for a reader.

@@ -46,16 +46,11 @@ func (bearers) Authenticate(r *http.Request) (api.Caller, error) {
 func TestATokenDoesNotRegister(t *testing.T) {
 	t.Parallel()
 	handler := api.New(api.Options{Auth: bearers{}, Bare: true, Extra: []func(*api.API){rest.Protocol(nil)}}).Handler()
-	register := func(by string) (recorded *httptest.ResponseRecorder) {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, api.Prefix+"/workers/register", strings.NewReader(`{"capabilities":[{"handler":"command"}]}`))
-		r.Host = "localhost"
-		r.Header = http.Header{"Authorization": {by}, "Content-Type": {"application/json"}}
-		recorded = httptest.NewRecorder()
-		handler.ServeHTTP(recorded, r)
-		return recorded
-	}
-	refused := register(auth.ByWorker)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, api.Prefix+"/workers/register", strings.NewReader(`{"capabilities":[{"handler":"command"}]}`))
+	r.Host = "localhost"
+	r.Header = http.Header{"Authorization": {auth.ByWorker}, "Content-Type": {"application/json"}}
+	refused := httptest.NewRecorder()
+	handler.ServeHTTP(refused, r)
 	assert.Equal(t, http.StatusForbidden, refused.Code)
 	assert.Contains(t, refused.Body.String(), problem.CodeAccessDenied)
-	assert.Panics(t, func() { register(auth.ByKey) }, "it reaches the gateway, which is none here")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -392,6 +393,39 @@ func TestAnAttemptReadsTheCheckpoint(t *testing.T) {
 	require.ErrorContains(t, second.Err, "CALL_FAILED")
 	_, readOnly = f.Replicas(1)
 	require.Empty(t, readOnly)
+}
+
+// TestABatchKeepsTheCheckpointOfAFailedMove: the other move writes the checkpoint of the batch after that failure.
+func TestABatchKeepsTheCheckpointOfAFailedMove(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 3, weed.KeeperOptions{})
+	for id := range uint32(4) {
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+	}
+	params := `{"max_concurrent_moves":1}` // one after the other
+	found := f.detect("volume_balance", params)
+	require.Len(t, found, 2)
+	job, err := jobtypetest.BatchOf(f.input(params), found, nil)
+	require.NoError(t, err)
+	failing := []string{"VolumeCopy", "VolumeMarkWritable"}
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
+		_, first := f.Replicas(1)
+		if _, second := f.Replicas(2); len(first) > 0 && len(second) == 0 && slices.Contains(failing, called) {
+			return fakecluster.FailBefore
+		}
+		return fakecluster.Pass
+	})
+	first := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job)
+	require.ErrorContains(t, first.Err, "CALL_FAILED: volume 1 ")
+	_, readOnly := f.Replicas(1)
+	require.Equal(t, f.servers[:1], readOnly)
+
+	failing = failing[:1]
+	job.Attempt, job.Checkpoint = 2, first.LastCheckpoint()
+	second := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job)
+	require.ErrorContains(t, second.Err, "CALL_FAILED: volume 1 ")
+	_, readOnly = f.Replicas(1)
+	assert.Empty(t, readOnly)
 }
 
 // TestABatchMovesAtMostSoManyAtOnce runs twelve moves under max_concurrent_moves: 3, and checks that copies

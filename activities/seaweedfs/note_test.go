@@ -58,6 +58,31 @@ func TestALoneSourceBecomesWritable(t *testing.T) {
 	assert.Empty(t, f.detect("volume_balance", `{"min_server_count":10}`))
 }
 
+// TestAFailedRepairKeepsItsNote: the source is still read-only, and only the note shows that it was writable.
+func TestAFailedRepairKeepsItsNote(t *testing.T) {
+	t.Parallel()
+	f := lone(t)
+	repair := f.detect("volume_balance", `{"min_server_count":10}`)
+	require.Len(t, repair, 1)
+	for want, fails := range map[string]func(called, server string) bool{
+		"CALL_FAILED":                      func(called, _ string) bool { return called == "VolumeMarkWritable" },
+		"CANNOT_READ.* on " + f.servers[1]: func(_, server string) bool { return server == f.servers[1] },
+		"CANNOT_READ.* on " + f.servers[0]: func(_, server string) bool { return server == f.servers[0] },
+	} {
+		f.SetFault(func(_ context.Context, called, server string) fakecluster.Verdict {
+			if fails(called, server) {
+				return fakecluster.FailBefore
+			}
+			return fakecluster.Pass
+		})
+		err := f.execute(t.Context(), "volume_balance", `{"min_server_count":10}`, repair[0]).Err
+		require.Error(t, err)
+		require.Regexp(t, want, err.Error())
+		f.SetFault(nil)
+		require.Equal(t, repair, f.detect("volume_balance", `{"min_server_count":10}`), want)
+	}
+}
+
 // TestAnOperatorsMarkStays: a mark by `volume.mark -readonly` survives a restart, the mark of a move does not.
 func TestAnOperatorsMarkStays(t *testing.T) {
 	t.Parallel()

@@ -63,8 +63,8 @@ func (s *shared) ended(volume uint32, end steps.End) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++
-	delete(s.checkpoints, volume)
-	if end.OK {
+	if end.OK { // the next attempt of a failed one needs its checkpoint
+		delete(s.checkpoints, volume)
 		s.summaries = append(s.summaries, summary(volume, end))
 		s.data[fmt.Sprint(volume)] = string(end.Code)
 	}

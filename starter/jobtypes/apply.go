@@ -218,7 +218,7 @@ func (s schedules) delete(ctx context.Context, owner string, change Change) (Cha
 	if err != nil {
 		return change, err
 	}
-	if !found || !s.owned(current.memo) || s.ownerOf(current) != owner {
+	if !found || !s.mayDelete(current, owner) {
 		return Change{JobType: change.JobType, Action: ActionUnchanged}, nil
 	}
 	change.former, change.formerFault = s.formerOf(current.schedule)

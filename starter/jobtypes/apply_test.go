@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -123,6 +124,43 @@ func TestApplyReconciles(t *testing.T) {
 		types, err := jobtypes.Of(c).List(t.Context())
 		return err == nil && len(types) == 1 && types[0].Name == "a" && types[0].Spec.Hash == a.Hash
 	})
+}
+
+// A damaged job type may belong to another configuration.
+func TestNobodyPrunesADamagedJobType(t *testing.T) {
+	t.Parallel()
+	c := ownServer(t)
+	apply(t, c, nil, applied("theirs", func(spec *contract.JobTypeSpec) { spec.Owner = "storage" }), applied("ours"))
+	damage(t, c, "theirs")
+	testsuite.WaitFor(t, 20*time.Second, "the list to show the damage", func() bool {
+		types, err := jobtypes.Of(c).List(t.Context())
+		return err == nil && len(types) == 2 && types[1].Fault != ""
+	})
+	plan := planOf(t, c, nil)
+	assert.Equal(t, map[string]jobtypes.ChangeAction{"ours": jobtypes.ActionDelete}, actions(plan.Changes))
+	damage(t, c, "ours") // after the plan
+	result, err := jobtypes.Of(c).Apply(t.Context(), plan)
+	require.NoError(t, err)
+	assert.Empty(t, result.Applied)
+	for _, name := range []string{"ours", "theirs"} {
+		read, err := jobtypes.Of(c).Get(t.Context(), name)
+		require.NoError(t, err)
+		assert.Contains(t, read.Fault, "run apply to repair it")
+	}
+}
+
+// damage makes the stored spec unreadable, and removes the digest that shows the listed one as current.
+func damage(t *testing.T, c *starter.Client, name string) {
+	t.Helper()
+	service := c.Temporal().WorkflowService()
+	id := contract.ScheduleID(name)
+	read, err := service.DescribeSchedule(t.Context(), &workflowservice.DescribeScheduleRequest{Namespace: c.Namespace(), ScheduleId: id})
+	require.NoError(t, err)
+	read.GetSchedule().GetAction().GetStartWorkflow().GetInput().GetPayloads()[0].Data = []byte("{")
+	_, err = service.UpdateSchedule(t.Context(), &workflowservice.UpdateScheduleRequest{
+		Namespace: c.Namespace(), ScheduleId: id, Schedule: read.GetSchedule(), RequestId: t.Name() + name, SearchAttributes: &commonpb.SearchAttributes{},
+	})
+	require.NoError(t, err)
 }
 
 func TestPausesOfPeopleSurvive(t *testing.T) {

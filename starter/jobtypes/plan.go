@@ -224,7 +224,7 @@ func (s schedules) orphans(ctx context.Context, owner string, wanted map[string]
 		if err != nil {
 			return nil, err
 		}
-		if found && s.owned(current.memo) && s.ownerOf(current) == owner {
+		if found && s.mayDelete(current, owner) {
 			orphans = append(orphans, Change{JobType: name, Action: ActionDelete, Note: runningNote(current.info)})
 		}
 	}
@@ -240,6 +240,12 @@ func (s schedules) ownerOf(current held) string {
 		return ""
 	}
 	return spec.Owner
+}
+
+// An unreadable spec has no owner who could be asked, so it is nobody's to delete.
+func (s schedules) mayDelete(current held, owner string) bool {
+	spec, err := s.storedSpec(current.schedule)
+	return err == nil && spec.Owner == owner && s.owned(current.memo)
 }
 
 func runningNote(info *schedulepb.ScheduleInfo) string {

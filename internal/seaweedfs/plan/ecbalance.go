@@ -135,17 +135,20 @@ func (n *shardNode) take(e Shards) {
 		h = &held{collection: e.Collection, sizes: map[uint32]int64{}, disk: map[uint32]uint32{}}
 		n.held[e.ID] = h
 	}
-	at := 0
+	at := -1
 	for shard := range uint32(totalShards) {
 		if e.Bits&(1<<shard) == 0 {
 			continue
+		}
+		at++
+		if slices.Contains(h.shards, shard) {
+			continue // it is on two disks of the server: no call names a disk to delete from
 		}
 		h.shards = append(h.shards, shard)
 		h.disk[shard] = e.Disk
 		if at < len(e.Sizes) {
 			h.sizes[shard] = e.Sizes[at]
 		}
-		at++
 		n.count++
 	}
 }

@@ -102,6 +102,25 @@ func TestAShardMovesToADiskWithout(t *testing.T) {
 	}
 }
 
+// TestAShardOnTwoDisksOfAServerIsOne: no call removes a shard from one disk of a server, so no move is planned.
+func TestAShardOnTwoDisksOfAServerIsOne(t *testing.T) {
+	t.Parallel()
+	topology := servers(3, 1, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 20, Shards: []plan.Shards{{ID: 7, Bits: 0b11 << (2 * i), Disk: 1, Sizes: []int64{10, 20}}}}
+		if i == 0 {
+			d.Shards = append(d.Shards, plan.Shards{ID: 7, Bits: 0b11, Disk: 2, Sizes: []int64{10, 20}})
+		}
+		return d
+	})
+	settings := plan.ECBalanceSettings{Threshold: 0.2, MinServers: 3, Limit: 10}
+	assert.Empty(t, plan.ShardMoves(topology, settings))
+	// One that another server has too is removed here, where there are more.
+	topology.Servers[0].Disks[0].Shards[1].Bits = 0b110
+	moves := plan.ShardMoves(topology, settings)
+	require.Len(t, moves, 1)
+	assert.Equal(t, plan.ShardMove{Phase: plan.Dedup, Volume: 7, Shard: 2, Source: "s00:8080", Target: "s01:8080", Size: 20}, moves[0])
+}
+
 // TestALeftReplicaIsFinished: an encoding was killed between two deletes, and has no attempt left.
 func TestALeftReplicaIsFinished(t *testing.T) {
 	t.Parallel()

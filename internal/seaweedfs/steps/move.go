@@ -324,9 +324,9 @@ func (m *Move) leaveFence(end *End, target Replica) *End {
 	return end
 }
 
-// leave lists the leftovers. An unreadable server may still have changes by this job.
+// leave lists the leftovers. An unreadable server may still have changes by this job, or by the one it repairs.
 func (m *Move) leave(end *End, source, target Replica) *End {
-	if source.Presence == Present && source.ReadOnly || source.Presence == Unknown && (m.Marked || m.earlier) {
+	if source.Presence == Present && source.ReadOnly || source.Presence == Unknown && (m.Marked || m.earlier || m.Repair) {
 		end.leaves(LeftReadOnly, m.Source)
 	}
 	if target.Presence == Present || target.Presence == Unknown && (m.Copying || m.earlier) {

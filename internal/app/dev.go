@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.uber.org/fx"
 
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/doctor"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -113,7 +115,7 @@ func (d *Dev) startAll(ctx context.Context, options DevOptions) error {
 	if err := d.run(ctx, options); err != nil {
 		return err
 	}
-	return d.apply(ctx, options.Config)
+	return d.apply(ctx, options)
 }
 
 func (d *Dev) connect(ctx context.Context, options DevOptions) error {
@@ -211,9 +213,10 @@ func stopAll(ctx context.Context, nodes []*workers.Node) error {
 	return together("workers", nodes).Stop(context.WithoutCancel(ctx))
 }
 
-func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
+func (d *Dev) apply(ctx context.Context, options DevOptions) error {
+	loaded := options.Config
 	if loaded.Owner == "" {
-		loaded.Owner = jobtypes.DevOwner // Job types applied by others keep their owner.
+		loaded.Owner = jobtypes.DevOwner // Else the job types that others applied without an owner would be deleted.
 	}
 	specs, err := loaded.Specs()
 	if err != nil {
@@ -223,8 +226,30 @@ func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if options.External {
+		if plan, err = amongOthers(plan, loaded.Owner, options.Notify); err != nil {
+			return err
+		}
+	}
 	_, err = jobtypes.Of(d.Client).Apply(ctx, plan)
 	return err
+}
+
+// amongOthers is plan for a server that others use, too. It deletes nothing, and a job type without an owner is theirs.
+func amongOthers(plan jobtypes.Plan, owner string, tell func(string)) (jobtypes.Plan, error) {
+	var faults []error
+	for _, change := range plan.Changes {
+		if slices.ContainsFunc(change.Fields, func(field contract.FieldChange) bool { return field.Path == "owner" && field.Before == "" }) {
+			faults = append(faults, fmt.Errorf("job type %s is on this server already, without an owner: rename it here, or change it with `roundsman apply`", change.JobType))
+		}
+	}
+	if len(faults) > 0 {
+		return plan, errors.Join(faults...)
+	}
+	for _, change := range plan.Deletions() {
+		tell(fmt.Sprintf("job type %s is kept, which the configuration lacks: `roundsman apply --prune` with `owner: %s` deletes it", change.JobType, owner))
+	}
+	return plan.Keep(), nil
 }
 
 func (d *Dev) passOn(reasons <-chan error, done <-chan struct{}) {

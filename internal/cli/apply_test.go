@@ -84,8 +84,7 @@ func TestTwoTeamsShareANamespace(t *testing.T) {
 	h.run("plan", "-c", owned("storage", "s")).OK().Says("no changes")
 }
 
-// TestDevLeavesOthersAlone: job types applied to a running server stay when dev starts with its own
-// configuration.
+// TestDevLeavesOthersAlone: on a running server dev deletes no job type and takes none over.
 func TestDevLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
@@ -96,6 +95,14 @@ func TestDevLeavesOthersAlone(t *testing.T) {
 	h.run(devArgs(t.TempDir(), "--once", "--address", address, "-c", dev)...).OK()
 	h.run("jobtypes", "show", "mine-0", "-o", "name").OK()
 	h.run("jobtypes", "show", "echo", "-o", "name").OK()
+
+	h.listed("echo")
+	h.run(devArgs(t.TempDir(), "--once", "--address", address, "-c", h.write("version: 1\njob_types: {}\n"))...).OK().
+		Says("job type echo is kept", "roundsman apply --prune", "owner: dev")
+	h.run("jobtypes", "show", "echo", "-o", "name").OK()
+	h.run(devArgs(t.TempDir(), "--once", "--address", address, "-c", h.write(configOf("mine", 1, "    enabled: false\n")))...).Exits(ui.ExitFailed).
+		Complains("job type mine-0 is on this server already, without an owner")
+	assert.NotContains(t, h.run("jobtypes", "show", "mine-0", "-o", "json").Stdout, `"paused": true`)
 }
 
 // TestTheIntervalIsASetting: jobtypes set changes the interval of a job type.

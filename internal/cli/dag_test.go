@@ -249,6 +249,8 @@ func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"dag", "run", nine, nine}, "unexpected argument"},
 		{[]string{"dag", "run", nine, "--watch", "--detach"}, "exclude each other"},
 		{[]string{"dag", "run", nine, "--dev", "--detach"}, "--detach does not go with --dev"},
+		{[]string{"dag", "run", nine, "--dev", "--address", "127.0.0.1:1"}, "--address does not go with --dev"},
+		{[]string{"start", nine, "--dev", "--address", "127.0.0.1:1"}, "--address does not go with --dev"},
 		{[]string{"dag", "run", nine, "--workers", "a"}, "--workers is for --dev"},
 		{[]string{"dag", "run", nine, "--dev", "--workers", "Node A"}, "--workers:"},
 		{[]string{"dag", "run", nine, "--deadline", "soon"}, "--deadline soon"},

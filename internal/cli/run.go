@@ -59,9 +59,9 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	}
 	err = c.app(root).RunContext(ctx, arranged.line(ui.ProgramName))
 	if err == nil {
-		err = c.Whole(answer.lost())
+		err = answer.lost()
 	}
-	return env.Finish(ctx, err)
+	return env.Finish(ctx, c.Whole(err))
 }
 
 // Main is [MainAs] under the name of Roundsman's own binary.

@@ -48,7 +48,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	if err != nil {
 		return options, nil, err
 	}
-	// Tasks may run its job types, which must not run by their schedules.
+	// Tasks may run its job types, which must not run by their schedules. The server is its own: nobody else has them.
 	for name, declared := range loaded.JobTypes {
 		declared.Enabled = false
 		loaded.JobTypes[name] = declared
@@ -61,13 +61,12 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	if err != nil {
 		return options, nil, leave(fmt.Errorf("log file: %w", err))
 	}
-	address := ctx.String(ui.FlagAddress)
 	options = app.DevOptions{
 		DataDir: dir, Workers: ids, Handlers: c.Handlers, Shim: c.Env.Shim, Config: loaded,
-		Temporal: config.Temporal{Address: address, Namespace: loaded.Temporal.Namespace}, External: address != "",
-		Server: app.DevServer{TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable, Temporary: ctx.String(ui.FlagDataDir) == ""},
-		Logger: slog.New(slog.NewTextHandler(file, nil)),
-		Notify: func(line string) { fmt.Fprintln(c.Env.Stderr, line) },
+		Temporal: config.Temporal{Namespace: loaded.Temporal.Namespace},
+		Server:   app.DevServer{TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable, Temporary: ctx.String(ui.FlagDataDir) == ""},
+		Logger:   slog.New(slog.NewTextHandler(file, nil)),
+		Notify:   func(line string) { fmt.Fprintln(c.Env.Stderr, line) },
 	}
 	return options, func(err error) error { return leave(errors.Join(err, file.Close())) }, nil
 }

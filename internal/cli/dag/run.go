@@ -75,6 +75,8 @@ func checkDAGRun(ctx *cli.Context) error {
 		}
 	} else if ctx.Bool(ui.FlagDetach) {
 		return ui.Usagef("--detach does not go with --dev: the server ends with the command")
+	} else if ctx.IsSet(ui.FlagAddress) {
+		return ui.Usagef("--address does not go with --dev, which starts a server of its own: leave one of them out")
 	}
 	_, err := dagOptions(ctx, "")
 	return err

@@ -28,7 +28,8 @@ func (c *commands) devCommand() *cli.Command {
 		Description: `State is kept in the data dir and survives kill -9: a group that was running continues. On the
 first start every enabled job type runs once; after that the schedules decide. Without --config,
 ROUNDSMAN_CONFIG and a roundsman.yaml in this directory a quickstart is run. Ctrl-C drains the workers; a second one ends at once. The server is its own,
-whatever TEMPORAL_ADDRESS says; only --address makes it use another one.
+whatever TEMPORAL_ADDRESS says; only --address makes it use another one. There it deletes no job type, and refuses to
+change one that has no owner or another one.
 
 With --once every enabled job type runs once, a summary is printed, and the exit code is 0 only
 if every group completed. A group that still runs from before is waited for instead of started.
@@ -236,13 +237,11 @@ func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *fol
 	return ui.Silent(exitOf(reports))
 }
 
-// exitOf returns the exit code of all runs: a failure goes before a warning.
+// exitOf returns the exit code of all runs.
 func exitOf(reports []GroupReport) int {
 	code := ui.ExitOK
 	for _, report := range reports {
-		if own := ui.ExitOf(contract.Outcome(report.Outcome), report.Warning); own == ui.ExitFailed || code == ui.ExitOK {
-			code = own
-		}
+		code = ui.Worse(code, ui.ExitOf(contract.Outcome(report.Outcome), report.Warning))
 	}
 	return code
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ func (c *commands) runsWatch() *cli.Command {
 	return &cli.Command{
 		Name: "watch", ArgsUsage: "[RUN...]", Usage: "follow runs until they end",
 		Description: runArgument + `
-Without one, every run is followed that is going on.
+Without one, the newest open runs are followed, at most 20; if there are more, the exit code is 1.
 
 On a terminal there is a live bar per run, in a pipe a line now and then; with --output json a
 line of JSON per look. The exit code is 0 only if every run completed.
@@ -35,7 +36,7 @@ Examples:
 		Flags:  ui.With(ui.IntervalFlag()),
 		Before: ui.CheckInterval,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			chosen, err := watchedRuns(ctx, client)
+			chosen, err := c.watchedRuns(ctx, client)
 			if err != nil {
 				return err
 			}
@@ -48,7 +49,7 @@ Examples:
 	}
 }
 
-func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
+func (c *commands) watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
 	var chosen []starter.RunRef
 	for _, arg := range ctx.Args().Slice() {
 		ref, err := refs.Of(client).Run(ctx.Context, arg)
@@ -60,11 +61,20 @@ func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, er
 	if len(chosen) > 0 {
 		return chosen, nil
 	}
-	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{Running: true, Limit: maxWatched})
-	for _, run := range runs {
+	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{Running: true, Limit: maxWatched + 1})
+	for _, run := range c.bounded(runs) {
 		chosen = append(chosen, starter.RunRef{WorkflowID: run.WorkflowID})
 	}
 	return chosen, err
+}
+
+// bounded leaves runs out that are too many to follow, and says so.
+func (c *commands) bounded(runs []starter.Run) []starter.Run {
+	if len(runs) > maxWatched {
+		runs = runs[:maxWatched]
+		c.Incomplete(fmt.Sprintf("more than %d runs are open: only the newest are followed; name the others, which `roundsman runs -s open --limit 0` lists", maxWatched))
+	}
+	return runs
 }
 
 // WaitJSON waits for a run and prints its result as one object.
@@ -82,7 +92,7 @@ func WaitJSON(c *ui.Program, ctx *cli.Context, client *starter.Client, ref start
 	return ui.Silent(ui.ExitOf(result.Outcome, result.Counts.Warning))
 }
 
-// Watch follows runs until all have ended. The exit code is the worst of all runs: a failure, then a warning.
+// Watch follows runs until all have ended. The exit code is the worst of all runs.
 func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval time.Duration, chosen ...starter.RunRef) error {
 	var show func(starter.Snapshot) error
 	if ui.WantsData(ctx) {
@@ -124,9 +134,7 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 	}
 	code := ui.ExitOK
 	for _, snapshot := range last {
-		if own := ui.ExitOf(snapshot.Outcome, snapshot.Counts[contract.JobWarning]); own == ui.ExitFailed || code == ui.ExitOK {
-			code = own
-		}
+		code = ui.Worse(code, ui.ExitOf(snapshot.Outcome, snapshot.Counts[contract.JobWarning]))
 	}
 	return ui.Silent(code)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
@@ -69,28 +71,69 @@ func Silent(code int) error {
 	return &ExitError{Code: code}
 }
 
-// Finish turns a command's error into an exit code and prints it.
+// worst lists the exit codes; the first one of several decides.
+var worst = []int{ExitFailed, ExitUsage, ExitDifference, ExitWarning, ExitOK}
+
+// Worse returns the exit code of two things.
+func Worse(a, b int) int {
+	return worst[min(slices.Index(worst, a), slices.Index(worst, b))]
+}
+
+// Finish turns a command's error into an exit code and prints it. Of joined errors each is printed.
 func (e Env) Finish(ctx context.Context, err error) int {
-	if err == nil {
-		return ExitOK
+	code := ExitOK
+	var messages []string
+	for _, one := range apart(err) {
+		code = Worse(code, codeOf(one))
+		if message := messageOf(ctx, one); message != "" && !slices.Contains(messages, message) {
+			messages = append(messages, message)
+		}
 	}
+	if len(messages) > 0 {
+		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Own.Name(), e.Own.Text(Lines(strings.Join(messages, "\n"))))
+	}
+	return code
+}
+
+var joined = reflect.TypeOf(errors.Join(context.Canceled))
+
+// apart undoes [errors.Join]. Another error with several causes is one.
+func apart(err error) []error {
+	switch several, ok := err.(interface{ Unwrap() []error }); { //nolint:errorlint // a wrapped one has a text of its own
+	case err == nil:
+		return nil
+	case !ok || reflect.TypeOf(err) != joined:
+		return []error{err}
+	default:
+		var all []error
+		for _, one := range several.Unwrap() {
+			all = append(all, apart(one)...)
+		}
+		return all
+	}
+}
+
+func codeOf(err error) int {
 	code := ExitFailed
 	if exit, ok := errors.AsType[*ExitError](err); ok {
 		code = exit.Code
-		if exit.Err == nil {
-			return code
-		}
 	}
 	if _, invalid := errors.AsType[*starter.InvalidError](err); invalid && code == ExitFailed {
 		code = ExitUsage
 	}
-	message := rpc.Advise(err)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		message = "interrupted"
-		if _, asked := errors.AsType[*starter.GivenUpError](err); asked {
-			message = "interrupted before the answer: the request may still take effect; check before you repeat it"
-		}
-	}
-	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Own.Name(), e.Own.Text(Lines(strings.TrimRight(message, "\n"))))
 	return code
+}
+
+// messageOf is empty if all output is printed already.
+func messageOf(ctx context.Context, err error) string {
+	if exit, ok := errors.AsType[*ExitError](err); ok && exit.Err == nil {
+		return ""
+	}
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return strings.TrimRight(rpc.Advise(err), "\n")
+	}
+	if _, asked := errors.AsType[*starter.GivenUpError](err); asked {
+		return "interrupted before the answer: the request may still take effect; check before you repeat it"
+	}
+	return "interrupted"
 }

@@ -42,10 +42,10 @@ func (c *Program) Incomplete(why string) {
 	}
 }
 
-// Whole is err, or the exit code of a command whose answer is not whole.
+// Whole is err, with [ExitFailed] after an answer that is not whole.
 func (c *Program) Whole(err error) error {
-	if err == nil && c.partial {
-		return Silent(ExitFailed)
+	if c.partial {
+		return errors.Join(err, Silent(ExitFailed))
 	}
 	return err
 }

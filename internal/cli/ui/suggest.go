@@ -22,7 +22,16 @@ const (
 	suggestDAGs = 200
 )
 
+// suggest adds a suggestion to each of joined errors, which stay apart for [Env.Finish].
 func (*Program) suggest(ctx context.Context, client *starter.Client, err error) error {
+	all := apart(err)
+	for i, one := range all {
+		all[i] = suggestOne(ctx, client, one)
+	}
+	return errors.Join(all...)
+}
+
+func suggestOne(ctx context.Context, client *starter.Client, err error) error {
 	meant := ""
 	if unknown, ok := errors.AsType[*explainer.UnknownThingError](err); ok {
 		known := unknown.Known

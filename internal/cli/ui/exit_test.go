@@ -1,0 +1,43 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+// TestOfSeveralErrorsEachIsPrintedAndTheWorstDecides: a silent exit code hides no other error.
+func TestOfSeveralErrorsEachIsPrintedAndTheWorstDecides(t *testing.T) {
+	t.Parallel()
+	warned := fmt.Errorf("b: %w", Silent(ExitWarning))
+	for _, tt := range []struct {
+		err  error
+		code int
+		says string
+	}{
+		{nil, ExitOK, ""},
+		{errors.Join(fmt.Errorf("a: refused"), warned), ExitFailed, "roundsman: a: refused\n"},
+		{errors.Join(warned, fmt.Errorf("a: refused")), ExitFailed, "roundsman: a: refused\n"},
+		{errors.Join(Silent(ExitWarning), Silent(ExitFailed)), ExitFailed, ""},
+		{errors.Join(Silent(ExitWarning), Silent(ExitDifference)), ExitDifference, ""},
+		{errors.Join(warned, errors.Join(Usagef("a: wrong"), Silent(ExitDifference))), ExitUsage, "roundsman: a: wrong\n"},
+		{errors.Join(starter.Invalidf("a: wrong"), errors.New("c: down")), ExitFailed, "roundsman: a: wrong\nc: down\n"},
+		{errors.Join(context.Canceled, context.Canceled, errors.New("c: down")), ExitFailed, "roundsman: interrupted\nc: down\n"},
+		{fmt.Errorf("%w: %w", starter.ErrNotFound, starter.Invalidf("no name")), ExitUsage, "roundsman: " + starter.ErrNotFound.Error() + ": no name\n"},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		if errors.Is(tt.err, context.Canceled) {
+			interrupt()
+		}
+		var stderr bytes.Buffer
+		assert.Equal(t, tt.code, Env{Stderr: &stderr}.Finish(ctx, tt.err), "%v", tt.err)
+		assert.Equal(t, tt.says, stderr.String())
+		interrupt()
+	}
+}

@@ -4,7 +4,9 @@ import type { ComponentChildren } from 'preact';
 import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { curl, type Request, send } from './api';
+import { login } from './connection';
 import { changed, useGet } from './data';
+import { inField } from './keys';
 import type { Me } from './types';
 import { Copy, Failure } from './ui';
 
@@ -44,7 +46,8 @@ export interface Act {
   primary?: boolean;
   disabled?: string | undefined;
   done?: (answer: unknown) => ComponentChildren;
-  // came is what came of it, if its dialog was closed before.
+  // typed and came are what was typed and what came of it, for a dialog that comes back.
+  typed?: Values;
   came?: Came;
 }
 
@@ -64,14 +67,20 @@ export interface Over {
 // asked is the action of the open dialog. It is not part of the page, whose rows may disappear while an
 // operator types.
 let asked: Act | Over | undefined;
-// late are actions with something to say after their dialog was closed. They wait for the end of the open one.
+// late are actions with something to say after their dialog was closed.
 const late: Act[] = [];
 let visit = 0;
 const listeners = new Set<() => void>();
 export const ask = (act: Act | Over | undefined) => {
-  asked = act ?? late.shift();
+  asked = act && { ...act };
   for (const listener of listeners) listener();
 };
+// tell opens the dialog of a late action when no other one is open and nobody types.
+function tell() {
+  if (late.length === 0) return;
+  if (asked || document.querySelector('dialog[open]') || inField(document.activeElement)) setTimeout(tell, 200);
+  else ask(late.shift());
+}
 const subscribe = (listener: () => void) => {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -100,13 +109,13 @@ export function forgetDialogs() {
   closed();
 }
 
-// Dialog shows the action as it was offered. A change of the page closes it.
+// Dialog shows the action as it was offered. A change of the page closes it; a log-in does not.
 export function Dialog({ page }: { page: string }) {
   const act = useSyncExternalStore(subscribe as never, () => asked);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(
     () => () => {
-      if (!asked || !('holds' in asked) || !asked.holds()) closed();
+      if (!login.snapshot() && (!asked || !('holds' in asked) || !asked.holds())) closed();
     },
     [page],
   );
@@ -122,7 +131,8 @@ export function Dialog({ page }: { page: string }) {
 
 function Form({ act, close }: { act: Act; close: () => void }) {
   const id = useId();
-  const [values, setValues] = useState<Values>(Object.fromEntries((act.fields ?? []).map((f) => [f.name, f.value ?? ''])));
+  const [values, setValues] = useState<Values>(act.typed ?? Object.fromEntries((act.fields ?? []).map((f) => [f.name, f.value ?? ''])));
+  act.typed = values;
   const [busy, setBusy] = useState(false);
   const [{ done, error }, setCame] = useState<Came>(act.came ?? {});
   const form = useRef<HTMLFormElement>(null);
@@ -134,20 +144,23 @@ function Form({ act, close }: { act: Act; close: () => void }) {
     let came: Came;
     try {
       const answer = await send(act.request(values));
-      await changed();
+      void changed();
       came = { done: act.done?.(answer) };
     } catch (error) {
       came = { error }; // The fields keep their text.
     }
     const silent = came.done === undefined && came.error === undefined;
+    act.came = came;
     if (form.current) {
       setBusy(false);
       setCame(came);
       if (silent) close();
-    } else if (!silent && began === visit) {
-      late.push({ ...act, came, fields: act.fields?.map((f) => ({ ...f, value: values[f.name] ?? '' })) ?? [] });
-      if (!asked) closed();
+      return;
     }
+    if (asked === act) closed(); // There is a log-in in its place.
+    if (silent || began !== visit) return;
+    late.push(act);
+    tell();
   };
   if (done !== undefined) {
     return (
@@ -178,7 +191,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
         <button type="submit" class={act.danger ? 'danger' : 'primary'} disabled={busy}>
           {busy ? 'Working…' : act.label}
         </button>
-        <button type="button" onClick={close}>
+        <button type="button" autofocus={act.came?.error !== undefined} onClick={close}>
           Leave it
         </button>
       </div>

@@ -1,7 +1,7 @@
 // The frame of all pages: navigation, the banner for a server that does not answer, zone and theme.
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Dialog } from './action';
+import { ask, Dialog } from './action';
 import { arrive } from './arriving';
 import { useConnection, useLogIn } from './connection';
 import { useGet } from './data';
@@ -82,13 +82,13 @@ function Guarded({ route, what = 'This page', children }: { route: Route; what?:
 }
 
 // Over holds a dialog. One that cannot be drawn says so in its place.
-function Over({ close, children }: { close?: () => void; children: ComponentChildren }) {
+function Over({ close, children }: { close: () => void; children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((cause) => console.error(cause));
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), [error]);
   if (!error) return <>{children}</>;
   const closed = () => {
-    close?.();
+    close();
     reset();
   };
   return (
@@ -155,7 +155,7 @@ export function App() {
         {asked ? <LogIn /> : <Guarded key={path} route={route}>{pageOf(route)}</Guarded>}
       </main>
       {!asked && (
-        <Over>
+        <Over close={() => ask(undefined)}>
           <Dialog page={path} />
         </Over>
       )}
@@ -202,8 +202,8 @@ function Banner() {
     <div aria-live="assertive">
       {lost && (
         <p class="banner">
-          {why} Running jobs continue. What you see is as of {ago} ago. The console tries again each second; what you typed
-          stays.
+          {why} Running jobs continue. What you see is as of <span aria-live="off">{ago} ago</span>. The console tries again each
+          second; what you typed stays.
         </p>
       )}
     </div>

@@ -22,7 +22,7 @@ export const client = new QueryClient({
 // slow is the polling interval while the event stream is down.
 const slow = 30_000;
 setInterval(() => {
-  if (!stream.up && !document.hidden) void client.refetchQueries({ type: 'active' });
+  if (!stream.up && !document.hidden) void client.refetchQueries({ type: 'active' }, { cancelRefetch: false });
 }, slow);
 
 // useTopic follows the topic of a request while live and passes its newest picture to show. After a change of the path the
@@ -70,8 +70,12 @@ function samePage(query: unknown, path: string | undefined): boolean {
   return typeof before === 'string' && !single.test(before) && before.split('?')[0] === path?.split('?')[0];
 }
 
-// changed refetches all data on screen, since an action may change more than its target.
-export const changed = () => client.invalidateQueries();
+// changed refetches all data on screen, since an action may change more than its target. It waits for those of path only:
+// others may take long.
+export async function changed(path?: string) {
+  void client.invalidateQueries();
+  if (path !== undefined) await client.refetchQueries({ queryKey: [path] }, { cancelRefetch: false });
+}
 
 // useList reads a list page by page while the user scrolls. The stream updates the first page; a change of
 // it refetches the later pages, also one that is on its way and would bring the old first page along.

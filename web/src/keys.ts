@@ -60,8 +60,8 @@ function pressed(key: string): boolean {
   return button !== undefined;
 }
 
-// inField reports whether the key is typed into a field.
-export const inField = (event: KeyboardEvent) => event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
+// inField reports whether what has the focus takes text.
+export const inField = (at: EventTarget | null) => at instanceof HTMLElement && at.closest('input:not([type=checkbox]), textarea, select, [contenteditable], .editor') !== null;
 
 // patience is the time for the second letter of a chord in milliseconds.
 const patience = 1500;
@@ -76,7 +76,7 @@ export function listen(open: (what: 'search' | 'sheet') => void, go: (path: stri
       open('search');
       return;
     }
-    if (inField(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (inField(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     const second = Date.now() - began < patience;
     began = 0;
     if (event.key === '/' || event.key === '?') {

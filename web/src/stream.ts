@@ -13,8 +13,8 @@ interface News {
 
 type Listener = (news: News) => void;
 
-// gone reports whether a topic is refused for good, like a removed worker: its picture is not only stale.
-export const gone = (problem: Problem | undefined) => problem !== undefined && !problem.retryable && !problem.unreachable;
+// gone reports whether a topic is forbidden or removed: its picture is not only stale.
+export const gone = (problem: Problem | undefined) => problem !== undefined && [403, 404, 410].includes(problem.status) && !problem.retryable;
 
 const again = 500; // Milliseconds until the next attempt.
 const settle = 5; // Requests of a page within this time share one stream.
@@ -24,6 +24,7 @@ const hiddenFor = 5000; // Hidden tabs close the stream: a browser has six conne
 const patience = 4000; // A page without a stream sends its own request after this time.
 const most = 40; // The server's limit of topics per stream.
 const longest = 8000; // The server's limit of a Last-Event-ID.
+const unsorted = 30_000; // A proxy may forbid only the stream; the topics are asked about again after this time.
 
 // lists maps requests for whole lists to their topics.
 const lists: Record<string, string> = {
@@ -67,6 +68,8 @@ class Stream {
   #digests = new Map<string, string>();
   // texts are the pictures of the open stream as they were sent, for patches.
   #texts = new Map<string, string>();
+  // sortFrom is when the topics of a forbidden stream may be asked about again.
+  #sortFrom = 0;
   // down is since when the connection does not work.
   #down: number | undefined = Date.now();
 
@@ -110,11 +113,14 @@ class Stream {
   }
 
   // picture returns the newest picture of a topic. Without a stream it sends the request for the same data. The stream
-  // would not repeat the picture before, if that is true again when it is back.
+  // would not repeat the picture before, if that is true again when it is back; nor would one that is being opened.
   picture<T>(topic: string, path: string, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const down = this.#down === undefined ? 0 : Date.now() - this.#down;
-      if (down >= patience) this.#forget(topic);
+      if (down >= patience) {
+        this.#forget(topic);
+        if (this.#open) this.#open.topics = this.#open.topics.filter((one) => one !== topic);
+      }
       let end = () => {};
       const done = (then: () => void) => {
         clearTimeout(late);
@@ -140,6 +146,7 @@ class Stream {
   // restart fetches everything again, since permissions may differ after a log-in.
   restart() {
     this.#denied.clear();
+    this.#sortFrom = 0;
     this.#close();
     this.#anew();
   }
@@ -151,6 +158,8 @@ class Stream {
     this.#latest.clear();
     this.#digests.clear();
     this.#close();
+    this.#back('server');
+    connection.found('stream');
   }
 
   #hide() {
@@ -210,7 +219,8 @@ class Stream {
     if (this.#open !== mine) return;
     this.#close();
     if (problem?.status === 401) return; // The log-in restarts it.
-    const sorted = problem?.status === 403 && (await this.#sort(topics));
+    const sorted = problem?.status === 403 && Date.now() >= this.#sortFrom && (await this.#sort(topics));
+    if (this.#open) return;
     if (!problem) unreachable();
     else if (!sorted) connection.lost('stream', `The event stream is refused: ${problem.code.startsWith('HTTP_') ? `HTTP status ${problem.status}` : problem.message}.`);
     this.#soon(sorted ? 0 : again);
@@ -233,6 +243,7 @@ class Stream {
       connection.found('plane');
       if (!response.ok || !response.body) return problemOf(response.status, await response.text());
       connection.found('stream');
+      this.#sortFrom = 0;
       this.#down = undefined;
       const reader = response.body.pipeThrough(new TextDecoderStream() as never).getReader() as unknown as ReadableStreamDefaultReader<string>;
       const dead = new Promise<{ done: true; value?: string }>((resolve) => {
@@ -310,7 +321,9 @@ class Stream {
         this.#tell(topic, { problem: cause });
       }
     }
-    return topics.some((topic) => this.#denied.has(topic));
+    const found = topics.some((topic) => this.#denied.has(topic));
+    if (!found) this.#sortFrom = Date.now() + unsorted;
+    return found;
   }
 }
 

@@ -155,25 +155,19 @@ test('somebody else changes the settings while one types', { skip, timeout: 600_
 test('a preview that the server does not answer in time is requested again', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'job-types/nightly');
   await page.waitForSelector('.settings-of');
-  let late = true;
-  await page.setRequestInterception(true);
-  const answer = (request) => {
-    if (!late || !/settings\?dry_run=true$/.test(request.url())) return void request.continue();
-    late = false;
-    void request.respond({ status: 504, contentType: 'application/problem+json', body: JSON.stringify({ status: 504, code: 'TIMEOUT', detail: 'no answer in time', retryable: true }) });
-  };
-  page.on('request', answer);
-  await tab('Policy');
-  await type('retry_limit', '4');
-  await until('a button to apply it', () => page.$('.settings-of .primary:not(:disabled)'));
-  assert.equal(late, false);
-  page.off('request', answer);
-  await page.setRequestInterception(false);
+  await held((request) => /settings\?dry_run=true$/.test(request.url()), async ({ answer }) => {
+    await tab('Policy');
+    await type('retry_limit', '4');
+    await answer({ status: 504, code: 'TIMEOUT', detail: 'no answer in time', retryable: true }, 504);
+    await answer();
+    await until('a button to apply it', () => page.$('.settings-of .primary:not(:disabled)'));
+  });
   await press('Discard', '.settings-of button');
 });
 
-// held keeps the requests of the page that match until answer is called, which answers the oldest one, or lets it go on without a body.
-async function held(matches) {
+// held keeps the requests of the page that match until answer is called, which answers the oldest one, or lets it go on without a
+// body. It ends with during.
+async function held(matches, during) {
   const waiting = [];
   const take = (request) => {
     if (matches(request)) waiting.push(request);
@@ -181,19 +175,20 @@ async function held(matches) {
   };
   await page.setRequestInterception(true);
   page.on('request', take);
-  return {
-    come: () => until('a request', () => waiting.length > 0),
-    answer: async (body, status = 200) => {
-      await until('a request', () => waiting.length > 0);
-      const request = waiting.shift();
-      if (body === undefined) await request.continue();
-      else await request.respond({ status, contentType: status === 200 ? 'application/json' : 'application/problem+json', body: JSON.stringify(body) });
-    },
-    end: async () => {
-      page.off('request', take);
-      await page.setRequestInterception(false);
-    },
+  const come = () => until('a request', () => waiting.length > 0);
+  const answer = async (body, status = 200) => {
+    await come();
+    const request = waiting.shift();
+    if (body === undefined) await request.continue();
+    else await request.respond({ status, contentType: status === 200 ? 'application/json' : 'application/problem+json', body: JSON.stringify(body) });
   };
+  try {
+    await during({ come, answer });
+  } finally {
+    page.off('request', take);
+    for (const request of waiting) await request.continue().catch(() => {});
+    await page.setRequestInterception(false);
+  }
 }
 
 test('only a change that is shown is applied, and nothing typed meanwhile is lost', { skip, timeout: 600_000 }, async () => {
@@ -202,23 +197,23 @@ test('only a change that is shown is applied, and nothing typed meanwhile is los
   await type('retry_limit', '1');
   const able = () => page.$eval('.settings-of .primary', (e) => !e.disabled);
   await until('a button to apply it', able);
-  const { come, answer, end } = await held((request) => request.method() === 'PATCH');
-  await page.keyboard.type('0');
-  await come();
-  assert.equal(await able(), false, 'the difference is that of another text');
-  await answer();
-  await until('a button to apply this', able);
-  assert.match(await page.$eval('.settings-of .diff', (e) => e.textContent), /10/);
-  await press('Apply');
-  await come();
-  const field = await page.evaluateHandle(() => [...document.querySelectorAll('.settings-of label')].find((l) => l.textContent === 'retry_limit').control);
-  await field.evaluate((e) => e.focus());
-  await page.keyboard.type('7');
-  const value = await field.evaluate((e) => e.value);
-  await answer({ status: 412, code: 'CHANGED', detail: 'somebody changed it' }, 412);
-  await until('its end', () => page.$eval('.settings-of .primary', (e) => /^Apply/.test(e.textContent)));
-  assert.deepEqual([value, await field.evaluate((e) => e.value)], ['10', '10']);
-  await end();
+  await held((request) => request.method() === 'PATCH', async ({ come, answer }) => {
+    await page.keyboard.type('0');
+    await come();
+    assert.equal(await able(), false, 'the difference is that of another text');
+    await answer();
+    await until('a button to apply this', able);
+    assert.match(await page.$eval('.settings-of .diff', (e) => e.textContent), /10/);
+    await press('Apply');
+    await come();
+    const field = await page.evaluateHandle(() => [...document.querySelectorAll('.settings-of label')].find((l) => l.textContent === 'retry_limit').control);
+    await field.evaluate((e) => e.focus());
+    await page.keyboard.type('7');
+    const value = await field.evaluate((e) => e.value);
+    await answer({ status: 412, code: 'CHANGED', detail: 'somebody changed it' }, 412);
+    await until('its end', () => page.$eval('.settings-of .primary', (e) => /^Apply/.test(e.textContent)));
+    assert.deepEqual([value, await field.evaluate((e) => e.value)], ['10', '10']);
+  });
   await press('Discard', '.settings-of button');
 });
 
@@ -229,36 +224,112 @@ const closes = async () => {
 
 test('an action that ends after its dialog leaves the next one alone; a refusal comes back with what was typed', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'job-types/compact');
-  const { come, answer, end } = await held((request) => request.method() === 'POST');
-  const leave = async () => {
-    await press('Pause', 'main .title button');
-    await type('Why', 'new disks');
-    await press('Pause', 'dialog[open] button');
-    await come();
+  await page.evaluate(() => {
+    const plain = window.fetch;
+    window.refused = 0; // Those that the page has handled.
+    window.fetch = async (...request) => {
+      const answer = await plain(...request);
+      const text = answer.text.bind(answer);
+      if (answer.status === 409) answer.text = () => text().finally(() => setTimeout(() => window.refused++));
+      return answer;
+    };
+  });
+  const refusal = () =>
+    until('the refusal', () => page.$eval('dialog[open]', (e) => /^Pause compact.*not while it moves/s.test(e.textContent) && e.querySelector('input').value === 'new disks' && document.activeElement.textContent === 'Leave it'));
+  await held((request) => request.method() === 'POST', async ({ come, answer }) => {
+    const pause = async () => {
+      await press('Pause', 'main .title button');
+      await type('Why', 'new disks');
+      await press('Pause', 'dialog[open] button');
+      await come();
+      await closes();
+    };
+    const leave = async () => {
+      await pause();
+      await press('Backfill', 'main .title button');
+      await page.waitForSelector('dialog[open] input[type=datetime-local]');
+      for (const [i, input] of (await page.$$('dialog[open] input')).entries()) {
+        await input.evaluate((one, value) => {
+          one.value = value;
+          one.dispatchEvent(new Event('input', { bubbles: true }));
+        }, `2026-11-0${i + 1}T00:00`);
+      }
+    };
+    const refuse = async () => {
+      const before = await page.evaluate(() => window.refused);
+      await answer({ status: 409, code: 'NO', detail: 'not while it moves' }, 409);
+      await until('the answer', () => page.evaluate((before) => window.refused > before, before));
+    };
+    await leave();
+    await answer({});
+    await press('Backfill', 'dialog[open] button');
+    await answer({ runs: 3 });
+    await until('its own end', () => page.$eval('dialog[open] [role=status]', (e) => /^3 runs/.test(e.textContent)));
     await closes();
-    await press('Backfill', 'main .title button');
-    await page.waitForSelector('dialog[open] input[type=datetime-local]');
-    for (const [i, input] of (await page.$$('dialog[open] input')).entries()) {
-      await input.evaluate((one, value) => {
-        one.value = value;
-        one.dispatchEvent(new Event('input', { bubbles: true }));
-      }, `2026-11-0${i + 1}T00:00`);
-    }
-  };
-  await leave();
-  await answer({});
-  await press('Backfill', 'dialog[open] button');
-  await answer({ runs: 3 });
-  await until('its own end', () => page.$eval('dialog[open] [role=status]', (e) => /^3 runs/.test(e.textContent)));
-  await closes();
 
-  await leave();
-  await answer({ status: 409, code: 'NO', detail: 'not while it moves' }, 409);
-  assert.equal(await page.$$eval('dialog[open] input', (all) => all.map((one) => one.value).join()), '2026-11-01T00:00,2026-11-02T00:00');
-  await page.keyboard.press('Escape');
-  await until('the refusal', () => page.$eval('dialog[open]', (e) => /^Pause compact.*not while it moves/s.test(e.textContent) && e.querySelector('input').value === 'new disks'));
+    await leave();
+    await refuse();
+    assert.equal(await page.$$eval('dialog[open] input', (all) => all.map((one) => one.value).join()), '2026-11-01T00:00,2026-11-02T00:00');
+    await page.keyboard.press('Escape');
+    await refusal();
+    await closes();
+
+    // It does not take the focus from a search, or from a field of the page.
+    await pause();
+    await page.keyboard.press('/');
+    await page.waitForSelector('.palette[open] input');
+    await refuse();
+    await page.keyboard.type('comp');
+    assert.deepEqual(await page.$$eval('dialog[open]', (all) => all.map((one) => one.querySelector('input').value)), ['comp']);
+    await page.keyboard.press('Escape');
+    await refusal();
+    await closes();
+    await pause();
+    const field = await page.waitForSelector('.settings-of form input');
+    await field.focus();
+    await refuse();
+    assert.ok(await field.evaluate((e) => e === document.activeElement));
+    await field.evaluate((e) => e.blur());
+    await refusal();
+    await closes();
+  });
+});
+
+const logIn = async () => {
+  await page.waitForSelector('#key');
+  await page.type('#key', stage.key);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('nav.menu');
+};
+
+test('what was typed in a dialog is there after a log-in that interrupts it', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/compact');
+  await press('Pause', 'main .title button');
+  await type('Why', 'new disks');
+  await held((request) => /\/api\/v1\/me$/.test(request.url()), async ({ answer }) => {
+    await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
+    await answer({ status: 401, code: 'UNAUTHENTICATED', detail: 'the session has ended' }, 401);
+    await page.waitForSelector('#key');
+    await page.evaluate(() => clearInterval(window.look));
+  });
+  await logIn();
+  await until('the dialog', () => page.$eval('dialog[open] input', (e) => e.value === 'new disks'));
   await closes();
-  await end();
+});
+
+test('an unsent job survives a reload, but not a log-out', { skip, timeout: 600_000 }, async () => {
+  const value = () => page.$eval('#key', (e) => e.value).catch(() => undefined);
+  await stage.open(page, 'submit/compact');
+  await type('Dedupe key', 'volume-7');
+  await page.reload();
+  await until('the key', async () => (await value()) === 'volume-7');
+  await stage.open(page, 'access');
+  await press('Log out');
+  await until('no menu', async () => !(await page.$('nav.menu')));
+  await logIn();
+  await stage.open(page, 'submit/compact');
+  await until('the form', async () => (await value()) !== undefined);
+  assert.equal(await value(), '');
 });
 
 test('a dialog that cannot be drawn says so', { skip, timeout: 600_000 }, async () => {

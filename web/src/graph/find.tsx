@@ -75,7 +75,7 @@ export function useFailedKey(act: () => void) {
   latest.current = act;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'f' || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || inField(event) || document.querySelector('dialog[open]')) return;
+      if (event.key.toLowerCase() !== 'f' || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || inField(event.target) || document.querySelector('dialog[open]')) return;
       event.preventDefault();
       latest.current();
     };

@@ -1,6 +1,6 @@
 // Runs of job types and of DAGs, newest first.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { actsOnRun } from '../acts/runs';
 import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
@@ -10,17 +10,26 @@ import { Cited, RunName, runName } from '../names';
 import { href, setParams } from '../route';
 import { failedRuns, isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
-import { brief, localized, Time, Took } from '../time';
+import { brief, localized, Time, Took, useTold } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table, useMedium } from '../ui';
 import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
-// startedWithin returns the time some hours ago, rounded to a minute, so that viewers share one picture.
-function startedWithin(hours: string): string {
-  const minute = 60_000;
-  return Number(hours) > 0 ? new Date(Math.floor(viewed() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
+const minute = 60_000;
+
+// useStartedWithin is the time some hours ago, rounded to a minute, so that viewers share one picture. A later one is
+// another list, from its first page: it is taken when the old one is a tenth of the hours off.
+function useStartedWithin(hours: string): string {
+  const view = `${hours} ${frozen()}`;
+  const held = useRef({ view: '', at: 0 });
+  return useTold((now) => {
+    if (!(Number(hours) > 0)) return '';
+    const at = Math.floor(now / minute) * minute - Number(hours) * 60 * minute;
+    if (held.current.view !== view || Math.abs(at - held.current.at) > Number(hours) * 6 * minute) held.current = { view, at };
+    return new Date(held.current.at).toISOString();
+  });
 }
 
 function headOf({ runs, next }: RunList): Head {
@@ -33,7 +42,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
   const by = params.get('sort') ?? '';
   const medium = useMedium();
   const dry = params.get('dry_runs') ?? '';
-  const from = useMemo(() => startedWithin(since), [since, frozen()]); // A later one would be another list, from its first page.
+  const from = useStartedWithin(since);
   const path = `/runs${query({
     kind,
     job_type: kind === 'dag' ? '' : name,

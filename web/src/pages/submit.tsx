@@ -5,6 +5,7 @@ import { Action } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
 import { quote } from '../api';
 import { useGet } from '../data';
+import { keepDraft, useDraft } from '../draft';
 import { SchemaForm } from '../form';
 import { RunName } from '../names';
 import { go, href } from '../route';
@@ -18,9 +19,6 @@ import { jobTypeState } from './jobtypes';
 import './submit.css';
 
 const blank: Submission = { key: '', summary: '', priority: '', node: '', params: {}, ignore: false };
-
-// kept holds unsent forms by job type.
-const kept = new Map<string, Submission>();
 
 export function SubmitPage({ name }: { name: string }) {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
@@ -90,12 +88,9 @@ function Choose({ of, missing }: { of: JobType[]; missing: string }) {
 }
 
 function OneJob({ type, which, handler }: { type: JobType; which: ComponentChildren; handler: Handler | undefined }) {
-  const [form, setForm] = useState(kept.get(type.name) ?? blank);
-  const set = (changes: Partial<Submission>) => {
-    const next = { ...form, ...changes };
-    kept.set(type.name, next);
-    setForm(next);
-  };
+  const draft = `submit.${type.name}`;
+  const [form = blank, setForm] = useDraft<Submission>(draft);
+  const set = (changes: Partial<Submission>) => setForm({ ...form, ...changes });
   const text = (name: 'key' | 'summary' | 'node', label: string, hint: string) => (
     <div class="field">
       <label for={name}>{label}</label>
@@ -135,7 +130,7 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
                 {...submit(type.name, form)}
                 primary
                 done={(answer) => {
-                  kept.delete(type.name);
+                  keepDraft(draft, undefined);
                   return <Submitted of={answer as SubmittedJobs} />;
                 }}
               />

@@ -111,11 +111,11 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
       setDraft(undefined);
       setError(undefined);
       setSaid(answer.changed.length === 0 ? 'It was so already.' : `Changed: ${answer.changed.map((one) => one.path).join(', ')}. It takes effect with the next run.`);
-      await changed();
+      await changed(path);
     } catch (cause) {
       if (cause instanceof Problem && cause.status === 412) {
         setDraft(draft && { ...draft, version: '' });
-        await changed();
+        await changed(path);
       } else setError(cause);
     } finally {
       setBusy(false);

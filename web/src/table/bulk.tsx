@@ -127,7 +127,7 @@ async function sendAll<T>(on: Verb<T>['on'], { name }: Picking<T>, values: Value
   await Promise.all(Array.from({ length: atOnce }, next));
   sending.running = false;
   sending.told();
-  await changed();
+  void changed();
 }
 
 // over is the dialog about these rows.

@@ -102,8 +102,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		}
 		e.requeue(it, end, now)
 	case contract.FailureFailed, contract.FailureTimeout:
-		e.reportFailure(it, end)
-		e.retryOr(it, Failed, end, now)
+		fallthrough
 	default: // A kind of a later version counts as a failure.
 		e.reportFailure(it, end)
 		e.retryOr(it, Failed, end, now)

@@ -22,9 +22,12 @@ const (
 // conclude returns the outcome. report is false if the attempt lost its job before it finished. A settled outcome stands,
 // unless another attempt may already run. At the end of the worker's life it is kept for the next process.
 func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
-	settled, cause := r.progress.outcome(), context.Cause(r.ctx)
+	settled := r.progress.outcome()
+	var cause error
 	if ended {
 		cause = r.cause
+	} else {
+		cause = context.Cause(r.ctx)
 	}
 	if settled != nil && !errors.Is(cause, jobtype.ErrLeaseLost) {
 		cause = nil

@@ -32,7 +32,7 @@ MODULES := . $(NESTED)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w
 # The binary that goes on every node, in bytes: 0.4 MB are the console, 0.5 the replay of ADR 109. `make check` fails above it.
-MAX_BINARY_BYTES := 50000000
+MAX_BINARY_BYTES := 50100000
 
 # --- How it is tested --------------------------------------------------------------------------------
 

@@ -71,12 +71,27 @@ func Silent(code int) error {
 	return &ExitError{Code: code}
 }
 
-// worst lists the exit codes; the first one of several decides.
-var worst = []int{ExitFailed, ExitUsage, ExitDifference, ExitWarning, ExitOK}
-
 // Worse returns the exit code of two things.
 func Worse(a, b int) int {
-	return worst[min(slices.Index(worst, a), slices.Index(worst, b))]
+	if rank(a) < rank(b) {
+		return b
+	}
+	return a
+}
+
+func rank(code int) int {
+	switch code {
+	case ExitOK:
+		return 0
+	case ExitWarning:
+		return 1
+	case ExitDifference:
+		return 2
+	case ExitUsage:
+		return 3
+	default:
+		return 4
+	}
 }
 
 // Finish turns a command's error into an exit code and prints it. Of joined errors each is printed.
@@ -95,11 +110,10 @@ func (e Env) Finish(ctx context.Context, err error) int {
 	return code
 }
 
-var joined = reflect.TypeOf(errors.Join(context.Canceled))
-
 // apart undoes [errors.Join]. Another error with several causes is one.
 func apart(err error) []error {
-	switch several, ok := err.(interface{ Unwrap() []error }); { //nolint:errorlint // a wrapped one has a text of its own
+	joined := reflect.TypeOf(errors.Join(context.Canceled))
+	switch several, ok := err.(interface{ Unwrap() []error }); {
 	case err == nil:
 		return nil
 	case !ok || reflect.TypeOf(err) != joined:

@@ -192,7 +192,11 @@ func TestAnEmptyPageOfVisibilityEndsNoList(t *testing.T) {
 type twins struct{ visibility }
 
 func (*twins) QueryWorkflowWithOptions(_ context.Context, in *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
-	asked, result := in.Args[0].(contract.JobsQueryInput), contract.JobsQueryResult{}
+	asked, is := in.Args[0].(contract.JobsQueryInput)
+	if !is {
+		return nil, fmt.Errorf("%T is no query of jobs", in.Args[0])
+	}
+	var result contract.JobsQueryResult
 	for _, job := range []contract.JobView{{JobID: contract.JobID(5)}, {JobID: contract.JobID(7), DedupeKey: "5"}} {
 		number, _ := contract.JobNumber(job.JobID)
 		if number > asked.After && (asked.JobID == job.JobID || asked.DedupeKey != "" && asked.DedupeKey == job.DedupeKey) {

@@ -78,7 +78,7 @@ func (s *surrounding) before(ctx context.Context, settings executeSettings) (job
 // close runs the closing hooks, also if ctx has ended. The failure of a hook turns a success into a warning.
 func (s *surrounding) close(ctx context.Context, progress jobtype.Progress, result jobtype.Result, err error) (jobtype.Result, error) {
 	settling := ctx
-	if result.Data != nil { // It has ended by itself, also if ctx has ended since.
+	if code, ended := result.Data["exit_code"].(int); ended && code >= 0 { // It has ended by itself, and not by the signal of a stop.
 		settling = context.WithoutCancel(ctx)
 	}
 	jobtype.Settle(settling, progress, result, err)

@@ -108,11 +108,14 @@ func (p program) run(ctx context.Context) (ended, error) {
 
 func unstarted(ctx context.Context, err error) error {
 	stopped := context.Cause(ctx)
-	if stopped == nil {
-		return err
-	}
 	start, ok := errors.AsType[*startError](err)
-	return &startError{err: stopped, begun: ok && start.begun}
+	switch {
+	case stopped == nil:
+		return err
+	case ok && start.begun:
+		return stopped
+	}
+	return &startError{err: stopped}
 }
 
 // err may be read after done is closed.

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
 // A start that another node, or this one later, may manage does not fail the job.
@@ -39,10 +39,30 @@ func TestAStopDoesNotHideThatAProgramMayHaveBegun(t *testing.T) {
 	stop()
 	for _, begun := range []bool{true, false} {
 		err := unstarted(ctx, &startError{err: errors.New("its roundsman-shim was killed"), shim: true, begun: begun})
-		start, ok := errors.AsType[*startError](err)
-		require.True(t, ok)
-		assert.Equal(t, begun, start.begun)
+		_, unstarted := errors.AsType[*startError](err)
+		assert.Equal(t, !begun, unstarted)
 		assert.ErrorIs(t, err, context.Canceled)
+	}
+}
+
+type settled struct {
+	jobtypetest.Recorder
+
+	times int
+}
+
+func (s *settled) Settle(jobtype.Result, error) { s.times++ }
+
+// The signal of a stop reaches a program and its worker at once, so it is no end by itself.
+func TestASignalBesideAStopSettlesNothing(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(jobtype.ErrDraining)
+	for code, settles := range map[int]bool{-1: false, 1: true} {
+		progress, failed := &settled{}, errors.New("it ended")
+		_, err := (&surrounding{}).close(ctx, progress, jobtype.Result{Data: map[string]any{"exit_code": code}}, failed)
+		assert.ErrorIs(t, err, failed)
+		assert.Equal(t, settles, progress.times == 1, code)
 	}
 }
 

@@ -286,14 +286,15 @@ func TestExecuteZombieKeepsItsSlotAndTimeoutIsAnswered(t *testing.T) {
 
 func TestExecuteCanceledIsAnsweredOnlyWhenTheHandlerHasEnded(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
+	release, begun := make(chan struct{}), make(chan struct{})
 	b := executing(t, func(ctx context.Context, _ jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+		close(begun)
 		<-release
 		return jobtype.Result{}, context.Cause(ctx)
 	})
 	var returned sync.WaitGroup
 	returned.Go(func() { b.run(t, input(`{}`)) })
-	require.Eventually(t, func() bool { return len(b.activities.Running()) == 1 }, time.Minute, time.Millisecond)
+	<-begun // What has not begun is not started.
 	b.activities.Drain()
 	require.Eventually(t, func() bool { return b.activities.Zombies() == 1 }, time.Minute, time.Millisecond)
 	assert.Empty(t, b.server.outcomes(), "draining promises that nothing runs any more")

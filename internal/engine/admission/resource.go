@@ -169,8 +169,11 @@ func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 		before := s.size()
 		s.declared, s.declaredAt = amount.Size, at
 		c.resized(s, before)
-		s = c.pools.resource(amount.Pool, true) // A refusal of its only request forgets the pool.
-		s.declared, s.declaredAt = amount.Size, at
+	}
+	for _, amount := range amounts { // The refusal of its only request forgets a pool.
+		if s := c.pools.resource(amount.Pool, true); s.declaredAt.IsZero() {
+			s.declared, s.declaredAt = amount.Size, at
+		}
 	}
 }
 

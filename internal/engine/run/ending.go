@@ -67,6 +67,9 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		e.freed = append(e.freed, w)
 	}
 	it.endDeferral(end.Failure)
+	if !end.Binds() {
+		it.Pin = ""
+	}
 	switch end.Failure {
 	case contract.FailureNone:
 		e.roll.Learn(cmp.Or(max(end.Duration, 0), now.Sub(it.StartedAt)))
@@ -120,7 +123,7 @@ func (e *outbox) reportFailure(it *item, end Ending) {
 func (e *course) endCanceled(it *item, message string, now time.Time) {
 	if it.Cut && e.stopped == Open {
 		if it.Cuts++; it.Cuts < maxCuts {
-			it.Ran, it.Cut, it.Pin = true, false, ""
+			it.Ran, it.Cut = true, false
 			e.enqueue(it, now, now)
 			return
 		}
@@ -153,7 +156,7 @@ func (e *course) retryOr(it *item, state State, end Ending, now time.Time) {
 		it.Retries++
 		it.Retrying = true
 		e.Note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
-		it.Avoid, it.Pin = it.Worker, ""
+		it.Avoid = it.Worker
 		e.enqueue(it, now.Add(wait), now)
 		it.Error = clip(end.Message)
 	}

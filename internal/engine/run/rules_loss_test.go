@@ -265,12 +265,18 @@ func TestAHeldItemGoesNowhereElse(t *testing.T) {
 		a.Beat = n
 		return WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}}
 	}
-	for _, refusal := range []Failure{contract.FailureAtCapacity, contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureDeferred, contract.FailureGuard} {
+	for _, refusal := range []Failure{contract.FailureAtCapacity, contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureGuard} {
 		s := back(jobtype.Policy{})
 		again := starts(s.end(1, refusal))
 		s.reload()
 		again += starts(s.step(beat(1)))
 		assert.Equal(t, "1@a", again+starts(s.wait(10*time.Minute)), refusal)
+	}
+	for failure, ran := range map[Failure]time.Duration{contract.FailureDeferred: time.Hour, contract.FailureDraining: time.Hour, contract.FailureUnsupported: 0} {
+		s := back(jobtype.Policy{})
+		gone := s.step(Ended{Item: 1, Attempt: s.e.items[1].Attempt, Ending: Ending{Failure: failure, Duration: ran, Delay: time.Minute, Worker: "a", Instance: "i1"}})
+		again := starts(gone) + starts(s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}}))
+		assert.Equal(t, "1@b", again+starts(s.wait(10*time.Minute)), "%s: it ran, or cannot run there; %s", failure, s.ended())
 	}
 	failed := back(jobtype.Policy{RetryLimit: 1})
 	failed.end(1, contract.FailureFailed)

@@ -12,13 +12,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 )
 
-const (
-	startPause     = 5 * time.Second
-	startPauseMost = time.Minute
-	// startProof is above the 5 s in which a worker may start the attempt.
-	startProof = 15 * time.Second
-)
-
 func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
 	instance := cmp.Or(it.Instance, end.Instance)
 	it.Direct = it.Direct || it.Instance == "" // The same worker may draw it from the shared queue again.
@@ -42,7 +35,7 @@ func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 	if !s.Failing() {
 		return
 	}
-	s.Pause = min(max(2*s.Pause, startPause), startPauseMost)
+	s.Pause = min(max(2*s.Pause, attempt.StartPause), attempt.StartPauseMost)
 	e.Cool(now, id, instance, s.Pause)
 	if w.Trouble == "" && !s.Missing {
 		e.decide(Decision{Kind: ReportTrouble, Worker: id, Instance: instance, Trouble: contract.CodeCannotStart, Reason: s.Detail})
@@ -51,7 +44,7 @@ func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 
 func (e *course) blame(it *item, now time.Time) {
 	for _, w := range e.lacking(it.Lacks) {
-		if s := &w.starts; s.Failing() && s.Missing && now.Sub(s.Reported) >= startPauseMost {
+		if s := &w.starts; s.Failing() && s.Missing && now.Sub(s.Reported) >= attempt.StartPauseMost {
 			s.Reported = now
 			e.decide(Decision{Kind: ReportTrouble, Worker: w.ID, Instance: w.Instance, Trouble: contract.CodeNotInstalled, Reason: s.Detail})
 		}
@@ -123,7 +116,7 @@ func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 
 func (e *board) probeStart(it *item, w *worker, now time.Time) {
 	if w.starts.Failing() {
-		w.starts.Probing, w.starts.Probe, w.starts.ProofAt = true, it.ID, now.Add(startProof)
+		w.starts.Probing, w.starts.Probe, w.starts.ProofAt = true, it.ID, now.Add(attempt.StartProof)
 		e.timers.Push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -91,7 +92,7 @@ func TestALongProbeClearsItsWorker(t *testing.T) {
 	require.Equal(t, "1@a", s.untilStart())
 	assert.Equal(t, contract.CodeCannotStart, s.e.WaitOf(2, s.now).Code)
 	assert.Equal(t, "a", s.e.WaitOf(2, s.now).Object)
-	decisions := s.wait(startProof)
+	decisions := s.wait(attempt.StartProof)
 	assert.Equal(t, []string{"a clear"}, troubles(decisions))
 	assert.Equal(t, "2@a", starts(decisions))
 }

@@ -41,6 +41,19 @@ func (e Ending) Reported() bool {
 	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotRunning && e.Failure != contract.FailureNotTaken
 }
 
+// Binds reports whether an item that returns to its worker must still go there: the attempt did not run, and the worker
+// can run the next one.
+func (e Ending) Binds() bool {
+	switch e.Failure { //nolint:exhaustive // all others ran, or say that the worker lacks the handler or the program
+	case contract.FailureAtCapacity, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureGuard,
+		contract.FailureWorkerLost, contract.FailureNotRunning:
+		return true
+	case contract.FailureDraining:
+		return e.Duration == 0 // The worker handed back what it had not started.
+	}
+	return false
+}
+
 // LoadReport is a worker's report of the slots that other runs use.
 type LoadReport struct {
 	// At is the time of the report by the worker's clock; zero without a report.

@@ -2,8 +2,15 @@ package attempt
 
 import "time"
 
-// MaxCannotStart is the number of failed starts in a row after which a worker is suspect.
-const MaxCannotStart = 3
+const (
+	// MaxCannotStart is the number of failed starts in a row after which a worker is suspect.
+	MaxCannotStart = 3
+	// StartPause is the first pause of such a worker, StartPauseMost its longest.
+	StartPause     = 5 * time.Second
+	StartPauseMost = time.Minute
+	// StartProof is above the 5 s in which a worker may start the attempt.
+	StartProof = 15 * time.Second
+)
 
 // Starts has the failed starts of programs on one worker.
 type Starts struct {

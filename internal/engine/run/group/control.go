@@ -177,9 +177,9 @@ func (g *course) ownWake() time.Time {
 	var next time.Time
 	if !g.paused() {
 		switch {
-		case !g.halt.On() || g.halt.Cause == halt.Budget && !clock.Drains(g.cfg.Policy):
+		case !g.halt.On() || g.halt.Cause == halt.Budget && !clock.Drains(g.cfg.Policy) && !g.clock.DrainOver:
 			next = g.clock.Deadline
-		case g.halt.Cause == halt.Deadline && clock.Drains(g.cfg.Policy):
+		case g.halt.Cause == halt.Deadline && clock.Drains(g.cfg.Policy) && !g.clock.DrainOver:
 			next = g.clock.HardStop
 		}
 	}

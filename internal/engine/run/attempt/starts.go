@@ -5,8 +5,9 @@ import "time"
 const (
 	// MaxCannotStart is the number of failed starts in a row after which a worker is suspect.
 	MaxCannotStart = 3
-	// StartPause is the first pause of such a worker, StartPauseMost its longest.
-	StartPause     = 5 * time.Second
+	// StartPause is the first pause of such a worker.
+	StartPause = 5 * time.Second
+	// StartPauseMost is its longest pause.
 	StartPauseMost = time.Minute
 	// StartProof is above the 5 s in which a worker may start the attempt.
 	StartProof = 15 * time.Second

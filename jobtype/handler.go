@@ -74,9 +74,9 @@ type Settler interface {
 	Settle(result Result, err error)
 }
 
-// Settle says that the work of the job has ended by itself, with what Execute will return, and that Execute only closes
-// from now on. An end of ctx no longer changes this outcome, and progress_timeout no longer counts. A failure that comes
-// after the end of ctx is not settled: it may be the effect of that end.
+// Settle reports the outcome of a job whose work has ended by itself. [Handler.Execute] only cleans up afterwards, and returns the
+// same outcome. The end of ctx no longer changes it, and progress_timeout no longer counts. A failure after the end of ctx is
+// not settled, since that end may have caused it.
 func Settle(ctx context.Context, progress Progress, result Result, err error) {
 	if settler, ok := progress.(Settler); ok && (err == nil || ctx.Err() == nil) {
 		settler.Settle(result, err)

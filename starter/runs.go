@@ -133,8 +133,8 @@ const countParallel = 16
 // countWithin bounds the wait of a list for counts; the list is useful without them.
 const countWithin = 3 * time.Second
 
-// AddCounts adds what [RunFilter.Counts] asks for, and the start of the first workflow run of a run. After one query that
-// finds the control plane down, it queries no other open run.
+// AddCounts adds [Run.Counts], and the start of the first workflow run. After one query that finds the control plane down, it
+// queries no other open run.
 func (r Runs) AddCounts(ctx context.Context, runs []Run) {
 	var (
 		asking errgroup.Group

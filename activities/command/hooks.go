@@ -111,7 +111,7 @@ func (s *surrounding) pay(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// closing tries again if the hook surely has not begun: what cleans up must not be left out for a passing fault of the node.
+// closing tries again if the hook surely has not begun. A passing fault of the node must not prevent a cleanup.
 func (s *surrounding) closing(ctx context.Context, next launch.Hook) error {
 	defer s.beat(ctx)()
 	begun := time.Now()

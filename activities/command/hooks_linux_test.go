@@ -266,7 +266,7 @@ type settling struct {
 
 func (s *settling) Settle(_ jobtype.Result, err error) { s.settled <- err }
 
-// The outcome of a program that ended by itself is settled before its hooks run, that of a stopped one is not.
+// The outcome is settled before the hooks run, unless the program was stopped.
 func TestAProgramSettlesItsOutcomeBeforeItsHooks(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{

@@ -158,7 +158,7 @@ func (l *ledger) before(owner owner) (*note, []process) {
 	return nil, nil
 }
 
-// read returns the notes of an earlier process. One that cannot be read stays: it may be the only trace of a program.
+// read returns the notes of an earlier process. An unreadable one stays, since it may be the only trace of a program.
 func (l *ledger) read() ([]*note, error) {
 	if l.dir == "" {
 		return nil, nil

@@ -50,9 +50,9 @@ type note struct {
 	path   string
 	ledger *ledger
 
-	// left is set if nobody waits for the program, hooks if the note stands for hooks that run without their attempt.
+	// left: nobody waits for the program. hooks: the note is about hooks without their attempt.
 	left, hooks atomic.Bool
-	// owed says in words what hooks of an earlier process of the worker do.
+	// owed describes the state of hooks of an earlier process of the worker.
 	owed string
 
 	mu     sync.Mutex

@@ -60,7 +60,7 @@ func owe(t *testing.T, dir, state string, spec launch.Spec, onFailure ...string)
 	require.NoError(t, owed.Open(state, "mark"))
 }
 
-// Not parallel: the log is that of the process.
+// Not parallel: it reads the log of the process.
 func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state, handler := newLog(t), t.TempDir(), t.TempDir(), newHandler(0)
 	owe(t, dir, state, launch.Spec{EnvFile: []string{filepath.Join(dir, "later")}})
@@ -104,7 +104,7 @@ func TestOwedHooksWaitForAnUnreadableNote(t *testing.T) {
 	assert.Empty(t, s.owed())
 }
 
-// Not parallel: the log is that of the process.
+// Not parallel: it reads the log of the process.
 func TestAnOwedHookThatCanNeverStartIsGivenUp(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state := newLog(t), t.TempDir(), t.TempDir()
 	owe(t, dir, state, launch.Spec{}, "no-such-program")
@@ -128,7 +128,7 @@ func TestAHookOfAnAttemptIsTriedAgain(t *testing.T) {
 	assert.Equal(t, "success\n", book(dir))
 }
 
-// Nobody knows whether a shim that was killed before its report has started the hook.
+// A shim that was killed before its report may have started the hook.
 func TestAHookThatMayHaveBegunIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	dir, self := t.TempDir(), fmt.Sprintf("/proc/%d/exe", os.Getpid())

@@ -248,7 +248,19 @@ func TestDaemonsEndWithTheirProgram(t *testing.T) {
 	}
 }
 
-// The worker drains while what the program has left ignores SIGTERM: the program has ended by itself all the same.
+// drainedAt is the context of a worker that drains when a file appears.
+func drainedAt(t *testing.T, file string) context.Context {
+	t.Helper()
+	ctx, drain := context.WithCancelCause(t.Context())
+	t.Cleanup(func() { drain(nil) })
+	go func() {
+		assert.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, time.Minute, 10*time.Millisecond)
+		drain(jobtype.ErrDraining)
+	}()
+	return ctx
+}
+
+// The program has ended by itself, although its child ignores SIGTERM until the worker drains.
 func TestADrainAfterTheEndOfAProgramIsNoStop(t *testing.T) {
 	t.Parallel()
 	for name, streams := range map[string]string{"silent": "> /dev/null 2>&1 < /dev/null", "with the output open": ""} {
@@ -256,12 +268,7 @@ func TestADrainAfterTheEndOfAProgramIsNoStop(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				ctx, drain := context.WithCancelCause(t.Context())
-				defer drain(nil)
-				go func() {
-					assert.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "asked")); return err == nil }, time.Minute, 10*time.Millisecond)
-					drain(jobtype.ErrDraining)
-				}()
+				ctx := drainedAt(t, filepath.Join(dir, "asked"))
 				script := `(setsid sh -c 'trap "touch $1/asked" TERM; touch $1/trap; while :; do sleep 0.1; done' sh "$1" ` + streams + ` &); while [ ! -e "$1/trap" ]; do sleep 0.01; done; echo done`
 				got := jobtypetest.Execute(ctx, newHandler(300*time.Millisecond), jobtype.Job{Settings: raw(t, shell(script, dir).with(block{"kill_grace": "500ms"}))})
 				require.NoError(t, got.Err)
@@ -272,7 +279,7 @@ func TestADrainAfterTheEndOfAProgramIsNoStop(t *testing.T) {
 	}
 }
 
-// What a program has left cannot be ended without a shim, and prints on until the drain. A detection may lack lines then.
+// Without a shim the child of an ended program cannot be ended. It prints until the drain, so a detection may lack lines.
 func TestADrainOnlyCutsTheOutputOfAnEndedProgram(t *testing.T) {
 	t.Parallel()
 	script := `sh -c 'trap "touch $1/asked" TERM; touch $1/trap; while :; do echo; done' sh "$1" & while [ ! -e "$1/trap" ]; do sleep 0.01; done; `
@@ -280,12 +287,7 @@ func TestADrainOnlyCutsTheOutputOfAnEndedProgram(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			ctx, drain := context.WithCancelCause(t.Context())
-			defer drain(nil)
-			go func() {
-				assert.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "asked")); return err == nil }, time.Minute, 10*time.Millisecond)
-				drain(jobtype.ErrDraining)
-			}()
+			ctx := drainedAt(t, filepath.Join(dir, "asked"))
 			handler := command.New(command.Options{OutputGrace: 300 * time.Millisecond})
 			if end == "detect" {
 				require.ErrorIs(t, jobtypetest.Detect(ctx, handler, jobtype.DetectInput{Settings: raw(t, shell(script, dir))}).Err, jobtype.ErrDraining)

@@ -23,10 +23,8 @@ const (
 // unless another attempt may already run. At the end of the worker's life it is kept for the next process.
 func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
 	settled := r.progress.outcome()
-	var cause error
-	if ended {
-		cause = r.cause
-	} else {
+	cause := r.cause
+	if !ended {
 		cause = context.Cause(r.ctx)
 	}
 	if settled != nil && !errors.Is(cause, jobtype.ErrLeaseLost) {

@@ -32,7 +32,7 @@ type progress struct {
 	log *joblog.Log
 }
 
-// outcome is what a handler returns.
+// outcome has the results of a handler.
 type outcome struct {
 	result jobtype.Result
 	err    error

@@ -21,7 +21,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// What ends an attempt while its handler closes does not change how the work has ended.
+// The end of an attempt while its handler closes does not change the outcome of the work.
 func TestASettledOutcomeStands(t *testing.T) {
 	t.Parallel()
 	ends := map[string]struct {

@@ -204,6 +204,7 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("jobtypes", "run", "slow").Exits(ui.ExitFailed).Complains("still runs", "roundsman watch")
 	h.eventually("40%", "jobs", "list", "slow")
 	h.run("runs", "show", "slow").OK().Says("running", "1 pending, 2 running", "waiting for the gate")
+	h.run("runs", "-s", "open", "--limit", "0").OK().Says("slow")
 	h.run("jobs", "show", "job-00003", "--run", "slow").OK().Says("pending", "global_execution_concurrency")
 
 	h.run("jobs", "cancel", "job-00003", "--run", "slow", "--reason", "not today").OK().Says("cancel requested")

@@ -242,7 +242,7 @@ func (s schedules) ownerOf(current held) string {
 	return spec.Owner
 }
 
-// An unreadable spec has no owner who could be asked, so it is nobody's to delete.
+// The owner of an unreadable spec is not known, so nobody may delete it.
 func (s schedules) mayDelete(current held, owner string) bool {
 	spec, err := s.storedSpec(current.schedule)
 	return err == nil && spec.Owner == owner && s.owned(current.memo)

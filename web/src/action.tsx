@@ -46,7 +46,7 @@ export interface Act {
   primary?: boolean;
   disabled?: string | undefined;
   done?: (answer: unknown) => ComponentChildren;
-  // typed and came are what was typed and what came of it, for a dialog that comes back.
+  // The text of the fields and the outcome, for a dialog that comes back.
   typed?: Values;
   came?: Came;
 }
@@ -67,7 +67,7 @@ export interface Over {
 // asked is the action of the open dialog. It is not part of the page, whose rows may disappear while an
 // operator types.
 let asked: Act | Over | undefined;
-// late are actions with something to say after their dialog was closed.
+// late are actions with an outcome to show after their dialog was closed.
 const late: Act[] = [];
 let visit = 0;
 const listeners = new Set<() => void>();
@@ -75,7 +75,7 @@ export const ask = (act: Act | Over | undefined) => {
   asked = act && { ...act };
   for (const listener of listeners) listener();
 };
-// tell opens the dialog of a late action when no other one is open and nobody types.
+// tell opens the dialog of a late action, after any other dialog and after the typing into a field.
 function tell() {
   if (late.length === 0) return;
   if (asked || document.querySelector('dialog[open]') || inField(document.activeElement)) setTimeout(tell, 200);

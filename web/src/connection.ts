@@ -31,7 +31,7 @@ class Connection {
     if (this.#lost.delete(part)) this.#tell();
   }
 
-  // read says that what is on screen was read without the stream.
+  // read notes the time of data that came without the stream.
   read() {
     if (!this.#lost.has('stream') || this.#lost.has('plane')) return;
     this.#set({ ...this.#state, since: Date.now() });

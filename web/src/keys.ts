@@ -60,7 +60,7 @@ function pressed(key: string): boolean {
   return button !== undefined;
 }
 
-// inField reports whether what has the focus takes text.
+// inField reports whether an element takes text.
 export const inField = (at: EventTarget | null) => at instanceof HTMLElement && at.closest('input:not([type=checkbox]), textarea, select, [contenteditable], .editor') !== null;
 
 // patience is the time for the second letter of a chord in milliseconds.

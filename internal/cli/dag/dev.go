@@ -48,7 +48,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	if err != nil {
 		return options, nil, err
 	}
-	// Tasks may run its job types, which must not run by their schedules. The server is its own: nobody else has them.
+	// Tasks may run its job types. Their schedules must not, and no other configuration is on this server.
 	for name, declared := range loaded.JobTypes {
 		declared.Enabled = false
 		loaded.JobTypes[name] = declared

@@ -27,9 +27,10 @@ func (c *commands) devCommand() *cli.Command {
 		Name: "dev", Usage: "run everything on this machine",
 		Description: `State is kept in the data dir and survives kill -9: a group that was running continues. On the
 first start every enabled job type runs once; after that the schedules decide. Without --config,
-ROUNDSMAN_CONFIG and a roundsman.yaml in this directory a quickstart is run. Ctrl-C drains the workers; a second one ends at once. The server is its own,
-whatever TEMPORAL_ADDRESS says; only --address makes it use another one. There it deletes no job type, and refuses to
-change one that has no owner or another one.
+ROUNDSMAN_CONFIG and a roundsman.yaml in this directory a quickstart is run. Ctrl-C drains the
+workers; a second one ends at once. The server is its own, whatever TEMPORAL_ADDRESS says; only
+--address makes it use another one. There it deletes no job type, and refuses to change one that
+has no owner or another one.
 
 With --once every enabled job type runs once, a summary is printed, and the exit code is 0 only
 if every group completed. A group that still runs from before is waited for instead of started.

@@ -74,8 +74,8 @@ func (c *commands) runFilter(ctx *cli.Context) (starter.RunFilter, error) {
 
 func checkFilter(filter starter.RunFilter) error {
 	switch {
-	case filter.Limit < 1 || filter.Limit > 10_000:
-		return ui.Usagef("--limit %d: must be 1 to 10000", filter.Limit)
+	case filter.Limit < 1 || filter.Limit > ui.Everything:
+		return ui.Usagef("--limit %d: must be 1 to %d", filter.Limit, ui.Everything)
 	case filter.Kind != "" && filter.Kind != starter.KindGroup && filter.Kind != starter.KindDAG:
 		return ui.Usagef("--kind %s: must be group or dag", filter.Kind)
 	case filter.JobType != "" && (filter.DAG != "" || filter.Kind == starter.KindDAG), filter.DAG != "" && filter.Kind == starter.KindGroup:

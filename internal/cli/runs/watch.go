@@ -68,7 +68,7 @@ func (c *commands) watchedRuns(ctx *cli.Context, client *starter.Client) ([]star
 	return chosen, err
 }
 
-// bounded leaves runs out that are too many to follow, and says so.
+// bounded reports how many runs are followed if there are too many.
 func (c *commands) bounded(runs []starter.Run) []starter.Run {
 	if len(runs) > maxWatched {
 		runs = runs[:maxWatched]

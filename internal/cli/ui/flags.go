@@ -65,6 +65,9 @@ const (
 	CategoryCommon = "Connection and output"
 )
 
+// Everything is the [FlagLimit] of a list without one.
+const Everything = 1_000_000
+
 // CommonFlags are on every command that talks to a server.
 func CommonFlags() []cli.Flag {
 	return []cli.Flag{

@@ -65,15 +65,13 @@ const (
 	flagFollow = "follow"
 
 	defaultLimit = 50
-	// everything is the limit of a list without one.
-	everything = 1_000_000
 )
 
 // limited carries --limit over; 0 is everything.
 func (o old) limited(ctx *cli.Context) old {
 	limit := ctx.Int(ui.FlagLimit)
 	if limit == 0 {
-		limit = everything
+		limit = ui.Everything
 	}
 	return o.uses(ui.FlagLimit).and("--" + ui.FlagLimit + "=" + strconv.Itoa(limit))
 }

@@ -216,7 +216,8 @@ func (c *commands) watch() *cli.Command {
 	return &cli.Command{
 		Name: "watch", ArgsUsage: "[REF...]", Usage: "follow runs until they end; without REF, the open ones",
 		Description: `On a terminal there is a live bar per run, in a pipe a line now and then; with --output json a line each. The
-exit code is 0 only if all completed. Without REF the newest 20 are followed; if more are open, the exit code is 1. Ctrl-C ends the watching, not the run.
+exit code is 0 only if all completed. Without REF the newest 20 are followed; if more are open, the exit code is 1.
+Ctrl-C ends the watching, not the run.
 
 Examples:
   roundsman watch

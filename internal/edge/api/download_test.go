@@ -28,7 +28,7 @@ import (
 // The slow worker answers each part of slowParts just before it would count as silent: over 30 s in all.
 const slowParts, slowPart, slowly = 30, 8 << 10, 2 * time.Second
 
-// slow has one run, whose job is on a slow worker that keeps `left` parts of what it printed and left.
+// slow has one run with a job on a slow worker. Its output and its artifact have `left` parts.
 type slow struct {
 	entities
 

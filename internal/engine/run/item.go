@@ -77,7 +77,7 @@ type item struct {
 	// Worker runs the item or ran it last; Instance is empty if no slot is taken.
 	Worker   string `json:"wk,omitempty"`
 	Instance string `json:"in,omitempty"`
-	// Avoid is the worker on which it failed last, Pin the one that a lost item returns to, until an attempt has really run there.
+	// Avoid is the worker of its last failure. Pin is the worker of a lost item until an attempt has run there.
 	Avoid string `json:"v,omitempty"`
 	Pin   string `json:"pin,omitempty"`
 	// Earliest start, start of the wait for a worker, start of any other wait.

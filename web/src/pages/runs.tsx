@@ -19,8 +19,8 @@ const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skip
 
 const minute = 60_000;
 
-// useStartedWithin is the time some hours ago, rounded to a minute, so that viewers share one picture. A later one is
-// another list, from its first page: it is taken when the old one is a tenth of the hours off.
+// useStartedWithin returns the time some hours ago, rounded to a minute, so that viewers share one picture. Another time is another
+// list, which begins with its first page. The time is therefore kept until it is wrong by a tenth of the hours.
 function useStartedWithin(hours: string): string {
   const view = `${hours} ${frozen()}`;
   const held = useRef({ view: '', at: 0 });

@@ -397,7 +397,7 @@ func TestAWindowThatOpensAgainKeepsTheGroup(t *testing.T) {
 	assert.Equal(t, epoch.Add(3*time.Hour), s.g.NextWake())
 }
 
-// TestEachClosingBindsAGroupThatStays: what one closing has ended already, the next one ends again.
+// TestEachClosingBindsAGroupThatStays also after an earlier closing has canceled its jobs.
 func TestEachClosingBindsAGroupThatStays(t *testing.T) {
 	t.Parallel()
 	s := submittedUntil(t, wide(jobtype.Policy{DrainGrace: seconds(60)}), closing(time.Hour), jobtype.Proposal{}, jobtype.Proposal{})

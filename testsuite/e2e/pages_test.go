@@ -125,11 +125,13 @@ func TestAGroupIsResetToAnEarlierState(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "jobs wait at the gate", func() bool { return gate.begun.Load() > 200 })
 	require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalPause, contract.PauseInput{By: "ann"}))
 	close(gate.gate)
-	testsuite.WaitFor(t, time.Minute, "the group is paused and has begun from a state", func() bool {
+	var chain []stateOfRun
+	testsuite.WaitFor(t, time.Minute, "the group is paused, has nothing to do and has begun from a state", func() bool {
 		described, err := c.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
-		return err == nil && len(described.GetPendingActivities()) == 0 && p.statesOf(run.GetID())[0].read > 0
+		chain = p.statesOf(run.GetID())
+		return err == nil && len(described.GetPendingActivities()) == 0 && described.GetPendingWorkflowTask() == nil &&
+			chain[0].run == described.GetWorkflowExecutionInfo().GetExecution().GetRunId() && chain[0].read > 0
 	})
-	chain := p.statesOf(run.GetID())
 	require.GreaterOrEqual(t, len(chain), 3)
 	require.Less(t, gate.begun.Load(), int64(jobs))
 

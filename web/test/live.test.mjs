@@ -279,9 +279,11 @@ test('news of what a page showed before stay there', { skip, timeout: 600_000 },
   assert.deepEqual(page.faults, []);
 
   // A page that cannot be drawn says so, and the next one is drawn.
-  const happens = (topic) => page.evaluate((topic) => window.happens({ topic, data: {} }), topic).then(() => true, () => false); // Its stream may just be opened again.
-  await until('a picture without fields', () => happens(`/runs/${key(run)}`));
-  await until('its error', () => page.evaluate(() => /cannot be drawn/.test(document.querySelector('main [role=alert]')?.textContent ?? '')));
+  // Its stream may just be opened again, and bring a true picture right after this one.
+  await until('its error', async () => {
+    await page.evaluate((topic) => window.happens?.({ topic, data: {} }), `/runs/${key(run)}`);
+    return page.evaluate(() => /cannot be drawn/.test(document.querySelector('main [role=alert]')?.textContent ?? ''));
+  });
   assert.match(page.faults.join(), /undefined/);
   await page.evaluate(() => { location.hash = '#/workers'; });
   await until('another page', () => page.evaluate(() => document.querySelector('main h1')?.textContent === 'Workers' && !document.querySelector('main [role=alert]')));

@@ -80,8 +80,8 @@ func (b *fleetBench) note(in contract.ObserveWorkersInput) {
 	b.inputs = append(b.inputs, in)
 }
 
-// told returns the observer's inputs at each start.
-func (b *fleetBench) told() []contract.ObserveWorkersInput {
+// observed returns the observer's inputs at each start.
+func (b *fleetBench) observed() []contract.ObserveWorkersInput {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.inputs)
@@ -199,7 +199,7 @@ func TestFleetCascade(t *testing.T) {
 	expect(362*time.Second, contract.WorkerOffline, false)
 	expect(24*time.Hour+2*time.Second, contract.WorkerDeleted, false)
 	b.run(25 * time.Hour)
-	inputs := b.told()
+	inputs := b.observed()
 	require.GreaterOrEqual(t, len(inputs), 5)
 	assert.Equal(t, b.start.Add(121*time.Second), inputs[2].WakeAt, "the observer is told the next threshold")
 	assert.Equal(t, b.start.Add(361*time.Second), inputs[3].WakeAt)
@@ -387,7 +387,7 @@ func TestFleetAsksTheObserverForItsThresholds(t *testing.T) {
 		})
 	})
 	b.play(2*time.Minute, contract.FleetInput{})
-	inputs := b.told()
+	inputs := b.observed()
 	require.GreaterOrEqual(t, len(inputs), 2)
 	assert.Nil(t, inputs[0].Config)
 	assert.Equal(t, jobtype.Duration(time.Minute), inputs[1].Config.UnreachableAfter)
@@ -552,7 +552,7 @@ func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
 		seen = append(seen, fmt.Sprintf("%d %t %t", len(view.Workers), view.Incomplete, view.Since == 0))
 	}
 	assert.Equal(t, []string{"0 true true", "1 true false", "1 true false", "2 false true"}, seen)
-	inputs := b.told()
+	inputs := b.observed()
 	assert.Equal(t, b.start, inputs[0].WakeAt, "the observer reports when it has settled")
 	assert.Zero(t, inputs[1].WakeAt, "and only once")
 }

@@ -44,12 +44,12 @@ func (e Ending) Reported() bool {
 // Binds reports whether an item that returns to its worker must still go there: the attempt did not run, and the worker
 // can run the next one.
 func (e Ending) Binds() bool {
-	switch e.Failure { //nolint:exhaustive // all others ran, or say that the worker lacks the handler or the program
+	switch e.Failure { //nolint:exhaustive // all others ran, or the worker lacks the handler or the program
 	case contract.FailureAtCapacity, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureGuard,
 		contract.FailureWorkerLost, contract.FailureNotRunning:
 		return true
 	case contract.FailureDraining:
-		return e.Duration == 0 // The worker handed back what it had not started.
+		return e.Duration == 0 // The worker returned it before its start.
 	}
 	return false
 }

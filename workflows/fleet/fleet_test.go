@@ -517,7 +517,7 @@ func TestFleetSurvivesACancellation(t *testing.T) {
 	after.observe()
 	after.at(time.Second, func() { assert.Equal(t, contract.WorkerOnline, after.worker("a").State) })
 	after.play(time.Minute, in)
-	assert.Empty(t, after.audit.asked, "it continues its predecessor")
+	assert.Empty(t, after.audit.queried, "it continues its predecessor")
 }
 
 // A registry that follows a terminated one records the sender of the termination.
@@ -527,7 +527,7 @@ func TestFleetRecordsATermination(t *testing.T) {
 	b.observe()
 	b.audit.ended.Entry = &contract.AuditEntry{ID: "ended|1", Kind: contract.AuditOperator, Actor: "ann", Action: "fleet.terminate", Object: "fleet"}
 	b.run(time.Minute)
-	assert.Equal(t, []string{contract.FleetWorkflowID}, b.audit.asked)
+	assert.Equal(t, []string{contract.FleetWorkflowID}, b.audit.queried)
 	assert.Equal(t, []string{"fleet.terminate fleet"}, b.audit.Lines())
 	assert.Equal(t, "ann", b.audit.Entries()[0].Actor)
 }

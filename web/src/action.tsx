@@ -64,8 +64,7 @@ export interface Over {
   holds: () => boolean;
 }
 
-// asked is the action of the open dialog. It is not part of the page, whose rows may disappear while an
-// operator types.
+// The action of the open dialog is not part of the page, whose rows may disappear while an operator types.
 let asked: Act | Over | undefined;
 // late are actions with an outcome to show after their dialog was closed.
 const late: Act[] = [];
@@ -75,7 +74,7 @@ export const ask = (act: Act | Over | undefined) => {
   asked = act && { ...act };
   for (const listener of listeners) listener();
 };
-// tell opens the dialog of a late action, after any other dialog and after the typing into a field.
+// The dialog of a late action opens after any other dialog and after the typing into a field.
 function tell() {
   if (late.length === 0) return;
   if (asked || document.querySelector('dialog[open]') || inField(document.activeElement)) setTimeout(tell, 200);

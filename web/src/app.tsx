@@ -74,14 +74,14 @@ function pageOf({ parts, params }: Route): ComponentChildren {
   );
 }
 
-// Guarded shows the error of what cannot be drawn, instead of a part of it. A new address is a new attempt.
+// Guarded shows its error instead of a part of a page that cannot be drawn. A new address is a new attempt.
 function Guarded({ route, what = 'This page', children }: { route: Route; what?: string; children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((cause) => console.error(cause));
   useEffect(reset, [route]);
   return error ? <Failure error={error} what={`${what} cannot be drawn. Reload the page, or report this`} /> : <>{children}</>;
 }
 
-// Over holds a dialog. One that cannot be drawn says so in its place.
+// Over holds a dialog. If it cannot be drawn, its error stands in its place.
 function Over({ close, children }: { close: () => void; children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((cause) => console.error(cause));
   const dialog = useRef<HTMLDialogElement>(null);

@@ -7,7 +7,6 @@ const tolerated = 5000;
 
 export const clock = () => Date.now() + ahead;
 
-// heard reads the clock from the header of an answer.
 export function heard(date: string | null) {
   const by = Date.parse(date ?? '') - Date.now();
   if (!Number.isNaN(by)) ahead = Math.abs(by) < tolerated ? 0 : by;

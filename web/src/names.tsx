@@ -17,7 +17,7 @@ const infixed = /^(.*?)-(adhoc-retry|adhoc|detect)(?:-(.*))?$/;
 const week = 6 * 86_400_000;
 
 // runName is scrub Tue 02:40. Seconds are left out of a full minute; a run that may share its second with another has
-// the first of its random digits, or its milliseconds. In the hour that winter time repeats, the offset tells which.
+// the first of its random digits, or its milliseconds. In the hour that winter time repeats, the offset is added.
 export function runName(id: string): string {
   const bare = id.replace(/^group\//, '').replace(/^dag\/([^/]+)\//, '$1 ');
   const [, of = '', iso, year, month, day, hour, minute, second, unique, ms = '', inside = ''] = started.exec(bare) ?? [];
@@ -91,8 +91,8 @@ function Named({ of }: { of: Mention }) {
   return of.worker ? <a href={href('workers', of.worker)}>{of.worker}</a> : <a href={href('locks')}>{granted(of)}</a>;
 }
 
-// Said is a sentence of the API: its runs are links, its instants are in the chosen zone. The output of a program is shown
-// unchanged, without Said.
+// A sentence of the API has links for its runs, and its instants are in the chosen zone. The output of a program is shown
+// unchanged.
 export function Said({ text, runs }: { text: string; runs?: Mention[] | undefined }) {
   useZone();
   return (

@@ -24,7 +24,7 @@ const hiddenFor = 5000; // Hidden tabs close the stream: a browser has six conne
 const patience = 4000; // A page without a stream sends its own request after this time.
 const most = 40; // The server's limit of topics per stream.
 const longest = 8000; // The server's limit of a Last-Event-ID.
-const unsorted = 30_000; // A proxy may forbid only the stream; the topics are asked about again after this time.
+const unsorted = 30_000; // A proxy may forbid only the stream; the topics are checked again after this time.
 
 // lists maps requests for whole lists to their topics.
 const lists: Record<string, string> = {
@@ -68,7 +68,7 @@ class Stream {
   #digests = new Map<string, string>();
   // texts are the pictures of the open stream as they were sent, for patches.
   #texts = new Map<string, string>();
-  // sortFrom is when the topics of a forbidden stream may be asked about again.
+  // sortFrom is the earliest time to check the topics of a forbidden stream again.
   #sortFrom = 0;
   // down is since when the connection does not work.
   #down: number | undefined = Date.now();
@@ -100,7 +100,7 @@ class Stream {
     };
   }
 
-  // release forgets a topic that nobody has viewed for a while. Its timer keeps no listener, since that keeps a page.
+  // release forgets a topic that had no view for a while. Its timer keeps no listener, since that keeps a page.
   #release(topic: string, all: Set<Listener>) {
     setTimeout(() => {
       if (all.size > 0 || this.#listeners.get(topic) !== all) return;
@@ -302,7 +302,7 @@ class Stream {
     for (const listener of this.#listeners.get(topic) ?? []) listener(news);
   }
 
-  // back forgets that Temporal's server did not answer for a topic. Its own topic speaks for all that came before.
+  // back forgets that Temporal's server did not answer for a topic. Its own topic covers all others.
   #back(topic: string) {
     if (topic === 'server') this.#away.clear();
     else this.#away.delete(topic);

@@ -144,7 +144,7 @@ export interface Answer<T> {
 }
 
 // Loaded shows the data of a query or its error. Old data stay; data of other filters are marked busy until the new
-// data arrive. height is the room kept for the first data, so that what is below does not move. A slow part delays
+// data arrive. height is the room kept for the first data, so that the page below does not move. A slow part delays
 // nothing below.
 export function Loaded<T>({
   of,

@@ -23,7 +23,7 @@ func waitFlag() cli.Flag {
 }
 
 func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: flagYes, Aliases: []string{"y"}, Usage: "do not ask"}
+	return &cli.BoolFlag{Name: flagYes, Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
 }
 
 func limitFlag() cli.Flag {

@@ -88,7 +88,7 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   const open = async (item: number) => {
     asked.current?.abort();
     const { signal } = (asked.current = new AbortController());
-    const job = await read(run.workflow_id, item, signal).catch(() => undefined); // The list below says why.
+    const job = await read(run.workflow_id, item, signal).catch(() => undefined); // The list below shows the error.
     if (signal.aborted) return;
     if (job) go(itemHref(run.workflow_id, job.id));
     else setParams({ find: String(item + 1) });

@@ -282,7 +282,6 @@ function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: st
   );
 }
 
-// said names the part shown.
 const said = (read: Read, lines: Line[]) =>
   read.offset === 0 ? `${plural(lines.length, 'line')}, ${size(read.next)}` : `The last ${size(read.next - read.offset)} of ${size(read.next)}`;
 

@@ -143,7 +143,7 @@ function Entries({ path, found, tools, filtered }: { path: string; found: Answer
   );
 }
 
-// What is the action in words, and its code for a search and a shell. Of the scheduler it is a state and its reason.
+// The action in words, and its code for a search and a shell. An entry of the scheduler has a state and its reason.
 function What({ of }: { of: AuditEntry }) {
   const times = of.count > 1 ? ` ×${of.count.toLocaleString('en')}` : '';
   const code = of.code || of.action;

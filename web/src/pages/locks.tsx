@@ -128,7 +128,7 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
         since <Time at={oldest.use.since} />
       </>
     ),
-    // The row of a single waiter says it.
+    // A single waiter has its own row.
     cause: oldest && waiting > 1 && (
       <>
         <RunName id={oldest.use.workflow_id} item={oldest.use.for} /> waits for {oldest.of}

@@ -296,7 +296,7 @@ function Running() {
   );
 }
 
-// Parts is the bar of a run: what failed, then what ended otherwise.
+// Parts is the bar of a run: first the failed items, then the others that ended.
 function Parts({ of, name }: { of: NonNullable<Run['progress']>; name: string }) {
   const x = (n: number) => (100 * n) / Math.max(of.total, 1);
   return (

@@ -119,7 +119,7 @@ const asking = (reason: Reason) => reason.code === 'AWAITING_APPROVAL' && (reaso
 // mostAsked bounds the questions with a strip of their own. All are among the reasons of the run.
 const mostAsked = 5;
 
-// Waits says why the run does not continue. A question, of the run or of its sub-DAGs, is a strip with its buttons.
+// Waits shows why the run does not continue. A question, of the run or of its sub-DAGs, is a strip with its buttons.
 // Without a reason it is one line.
 function Waits({ run }: { run: Snapshot }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(run.workflow_id)}`);

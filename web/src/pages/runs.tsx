@@ -205,7 +205,7 @@ interface Listed {
   by: string;
   path: string;
   tools: ComponentChildren;
-  // filter is what the user chose. The path has more, like the order.
+  // filter is the choice of the user. The path has more, like the order.
   filter: string;
   filtered: boolean;
 }

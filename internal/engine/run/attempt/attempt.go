@@ -49,7 +49,7 @@ func (e Ending) Binds() bool {
 		contract.FailureUnsupported, contract.FailureGuard, contract.FailureWorkerLost, contract.FailureNotRunning:
 		return true
 	case contract.FailureDraining:
-		return e.Duration == 0 // The worker handed back what it had not started.
+		return e.Duration == 0 // The worker returned it before its start.
 	}
 	return false
 }

@@ -1,6 +1,6 @@
 // Runs are named by their job type or DAG and their start. The id is in the tooltip, for the keyboard too, and in the
 // copy button of the page.
-import { Fragment } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { clock } from './clock';
 import { href, runHref } from './route';
 import { itemHref } from './runs';
@@ -107,13 +107,13 @@ export function Said({ text, runs }: { text: string; runs?: Mention[] | undefine
 // lookOf is the look of a text that begins a line: a sentence, but the text of a person or a program keeps its letters.
 export const lookOf = ({ quoted }: { quoted?: boolean | undefined }) => (quoted ? '' : 'sentence');
 
-// Cited is a sentence in a cell: its code stands behind it.
-export function Cited({ text, code, quoted }: { text: string; code: string | undefined; quoted?: boolean | undefined }) {
+// Cited is a sentence in a cell: its code, or its button, stands behind it.
+export function Cited({ text, code, quoted, children }: { text: string; code: string | undefined; quoted?: boolean | undefined; children?: ComponentChildren }) {
   useZone();
   const said = localized(quoted ? text : upper(text));
   return said === '' ? null : (
     <span title={code ? `${said} ${code}` : said}>
-      {said} {code && <span class="code">{code}</span>}
+      {said} {children ?? (code && <span class="code">{code}</span>)}
     </span>
   );
 }

@@ -135,6 +135,31 @@ test('one setting by form, by text, and put back with its values', { skip, timeo
   assert.equal(await document('compact'), was);
 });
 
+test('a window and a command by form change these alone, in the Schedule too', { skip, timeout: 600_000 }, async () => {
+  const inForce = async () => (await stage.get('/job-types/nightly/settings')).settings;
+  const [was, { next }] = [await inForce(), await stage.get('/job-types/nightly')];
+  await stage.open(page, 'job-types/nightly');
+  await page.waitForSelector('.settings-of');
+  await tab('Windows');
+  await type('from', '21:00');
+  await tab('Parameters');
+  await type('command', 'printf');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('volume-9');
+  await says('volume-9', '.diff');
+  await press('Apply 2 changes');
+  const wanted = structuredClone(was);
+  wanted.windows[0].from = '21:00';
+  wanted.detect.command = ['printf', 'volume-9'];
+  await until('the new window', async () => (await inForce()).windows[0].from === '21:00');
+  assert.deepEqual(await inForce(), wanted);
+  assert.deepEqual((await stage.get('/job-types/nightly')).next, next, 'the Schedule is due as before');
+  await page.reload();
+  await page.waitForSelector('.settings-of');
+  await tab('Windows');
+  await until('the window in force', () => page.evaluate(() => [...document.querySelectorAll('.window label')].find((l) => l.textContent === 'from')?.control.value === '21:00'));
+});
+
 test('somebody else changes the settings while one types', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'job-types/failing');
   await page.waitForSelector('.settings-of');
@@ -437,6 +462,9 @@ test('a key is created, used, rotated and revoked', { skip, timeout: 600_000 }, 
   assert.equal(await call(first), 200);
   const row = () => page.$$eval('[aria-label="API keys"] tr', (all) => all.map((one) => one.textContent).find((one) => one.startsWith('ci')));
   await until('its row', async () => /viewer.*admin/.test((await row()) ?? ''));
+  await until('that its use is kept', async () => (await stage.get('/keys')).keys.find((one) => one.name === 'ci').last_used);
+  await page.reload();
+  await until('its last use', () => page.$$eval('[aria-label="API keys"] tbody tr', (all) => all.some((one) => one.textContent.startsWith('ci') && one.querySelector('[data-label="Last use"] time'))));
   await both();
   await press('Rotate', '[aria-label="API keys"] tr:nth-child(1) button');
   await page.waitForSelector('dialog[open]');

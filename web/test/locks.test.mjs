@@ -89,3 +89,17 @@ test('an explanation is never shown under the name of another run', { skip, time
   assert.doesNotMatch(await said(), /LANE_BUSY/);
   await page.close();
 });
+
+test('a holder has the key of its job, and a pool says who changed its size', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'locks');
+  const holder = () => page.$$eval('[aria-label=Objects] tbody tr td:nth-child(2) li', (all) => all.map((li) => [li.querySelector('a').title, li.querySelector('.key')?.textContent.trim()]).find(([of]) => of.includes('middle')));
+  await stage.shell('roundsman runs cancel dag/holder/keeps').catch(() => {}); // It is gone if the test of the chain has run.
+  await until('the key of the job', async () => (await holder())?.[1] === 'volume-42');
+  const response = await fetch(`${stage.base}api/v1/pools/drives/size`, { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: '{"size": 3}' });
+  assert.equal(response.status, 200, await response.text());
+  await stage.open(page, 'locks?pool=drives');
+  await until('who changed it', () => page.$$eval('[aria-label="Who changed it"] li', (all) => all.some((li) => /pool\.resize/.test(li.textContent) && /3/.test(li.textContent))));
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});

@@ -332,3 +332,49 @@ test('a key without a dialog changes nothing: A and R ask first', options, async
   await press('Home', 'f');
   assert.equal(await page.$eval('.row.at .name', (e) => e.textContent), 'broken');
 });
+
+test('past holders, instants and the audit log are sorted as far as they are loaded, and columns are chosen', options, async () => {
+  const at = (minutes) => new Date(Date.now() + minutes * 60_000).toISOString();
+  const names = ['beta', 'alpha', 'gamma'];
+  const grants = names.map((lane, i) => ({ seq: i + 1, workflow_id: `group/${lane}-2026-11-24T02:40:00Z`, lane, requested_at: at(-9), granted_at: at(-8), released_at: at(-7 + i) }));
+  const ticks = names.map((job_type, i) => ({ job_type, at: at(60 + i), state: 'skipped', code: 'PAUSED', text: 'it is paused' }));
+  const entries = names.map((actor, i) => ({ seq: i + 1, at: at(-9 + i), kind: 'operator', actor, action: 'jobtype.pause', did: 'paused', object: actor, count: 1, job_type: actor }));
+  const answers = {
+    '/past-grants': { grants, kept: 3, released: 3, as_of: at(0) },
+    '/forecast': { ticks, more: 7, job_types: [], as_of: at(0), until: at(9000) },
+    '/ledger': { ticks, counts: { skipped: 3 }, as_of: at(0), from: at(-9000) },
+    '/audit': { entries, kept: 9, keeps: 10, dropped: 0, next: 'x', as_of: at(0) },
+  };
+  const own = await stage.page({ width: 1440 });
+  await own.setRequestInterception(true);
+  own.on('request', (request) => {
+    const path = decodeURIComponent(request.url().replace(/.*\/api\/v1/, ''));
+    if (path.startsWith('/events')) return request.abort();
+    const body = Object.entries(answers).find(([begin]) => path.startsWith(begin))?.[1];
+    return body ? request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify(body) }) : request.continue();
+  });
+  for (const [route, label, column, note, other] of [
+    ['locks', 'Held before', 'What', '3 releases, sorted', 'Waited'],
+    ['calendar', 'Forecast', 'Job type', 'the soonest 3 of more are shown and sorted', 'Begins'],
+    ['calendar?view=past', 'Ledger', 'Job type', '3 instants, sorted', 'Took'],
+    ['audit', 'Audit log', 'Who', 'the newest 3 of more are shown and sorted', 'Detail'],
+  ]) {
+    await own.goto(`${stage.base}#/${route}`);
+    const table = `[role=grid][aria-label="${label}"]`;
+    const rows = () => own.$$eval(`${table} .row`, (all) => all.map((row) => /alpha|beta|gamma/.exec(row.textContent)[0]).join());
+    const heads = () => own.$$eval(`${table} [role=columnheader]`, (all) => all.map((e) => e.textContent));
+    await own.waitForSelector(`${table} .row`);
+    for (const order of ['alpha,beta,gamma', 'gamma,beta,alpha']) {
+      await own.$$eval(`${table} .sort`, (all, name) => all.find((e) => e.textContent === name).click(), column);
+      await until(`${label}: ${order}`, async () => (await rows()) === order);
+      await until(`${label}: ${note}`, () => own.$eval(`.tabled:has(${table}) .table-tools .end`, (e, text) => e.textContent.startsWith(text), note));
+    }
+    assert.match(own.url(), /sort=-/);
+    assert.ok((await heads()).includes(other));
+    await own.click(`.tabled:has(${table}) .columns:not(.more) summary`);
+    await own.$$eval(`.tabled:has(${table}) .columns label`, (all, name) => all.find((e) => e.textContent.trim() === name).querySelector('input').click(), other);
+    await until(`${label} without ${other}`, async () => !(await heads()).includes(other));
+  }
+  assert.deepEqual(own.faults.filter((fault) => !/ERR_FAILED/.test(fault)), []);
+  await own.close();
+});

@@ -1,14 +1,18 @@
 // Present and past holders of lanes, pools and objects, and the waiters.
+import { useQuery } from '@tanstack/react-query';
 import { Action } from '../action';
 import { resizePool } from '../acts/admission';
+import { get, query } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
 import { itemName, RunName } from '../names';
 import { setParams } from '../route';
+import { runPath } from '../runs';
 import { Time } from '../time';
-import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
+import type { Item, Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { Awaited, type Head, Loaded, Meter, Page, Section, Table } from '../ui';
+import { WhoChanged } from './changes';
 import { Past, pastHref } from './past';
 
 const GrantsTimeline = later(() => import('../timeline/grants').then((m) => m.GrantsTimeline), false, 160);
@@ -25,7 +29,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
       wide: true,
     },
   ];
-  const [why, item] = [params.get('why') ?? '', params.get('item') ?? ''];
+  const [why, item, pool] = [params.get('why') ?? '', params.get('item') ?? '', params.get('pool') ?? ''];
   return (
     <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
       {[lanes, pools, objects].some((one) => one.isPending) && <Awaited />}
@@ -101,6 +105,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           )}
         </Loaded>
       </Section>
+      {pool !== '' && <WhoChanged of={{ object: `pool/${pool}` }} />}
       <GrantsTimeline params={params} />
       <Past params={params} />
     </Page>
@@ -137,15 +142,26 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
   };
 }
 
+// mostKeys is the most holders of one thing whose keys are read.
+const mostKeys = 20;
+
+// Key is the dedupe key of a job, which never changes. Admission knows it by its hash only.
+function Key({ run, job }: { run: string; job: string }) {
+  const path = `${runPath(run)}/items${query({ id: job, limit: 1 })}`;
+  const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static' });
+  const key = found.data?.items[0]?.dedupe_key;
+  return key ? <span class="key">{key} </span> : null;
+}
+
 function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; more?: number; waits?: boolean }) {
   if (of.length === 0) return <span class="faint">{none}</span>;
   return (
     <ul class="uses">
-      {of.map((use) => (
+      {of.map((use, i) => (
         <li key={`${use.workflow_id}${use.id}`}>
           <RunName id={use.workflow_id} item={use.for} />
           {use.n !== undefined && use.n > 1 && ` ×${use.n}`}
-          {use.shared && ' (reads)'}{' '}
+          {use.shared && ' (reads)'} {!waits && i < mostKeys && use.for && use.workflow_id.startsWith('group/') && <Key run={use.workflow_id} job={use.for} />}
           <small>
             <Time at={use.since} />
           </small>{' '}

@@ -6,6 +6,7 @@ import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
 import { useGet, useList } from '../data';
 import { isFailure } from '../design/state';
+import { Coded } from '../explain';
 import { Cited, RunName, runName } from '../names';
 import { href, setParams } from '../route';
 import { failedRuns, isOpen, itemHref } from '../runs';
@@ -13,7 +14,7 @@ import { Rows } from '../table/rows';
 import { brief, localized, Time, Took, useTold } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table, useMedium } from '../ui';
-import { plural } from '../words';
+import { counted, plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
@@ -223,11 +224,6 @@ async function readRuns(path: string, to: number): Promise<Run[]> {
   return found.slice(0, to);
 }
 
-const count = (runs: Run[], partial: boolean, by: string) => {
-  if (by !== '') return partial ? `the newest ${runs.length.toLocaleString('en')} of more are shown and sorted` : `${plural(runs.length, 'run')}, sorted`;
-  return partial ? `${runs.length.toLocaleString('en')} of more, newest first` : `${plural(runs.length, 'run')}, newest first`;
-};
-
 function List({ found, runs, more, partial, by, path, tools, filter, filtered }: Listed) {
   return (
     <Rows
@@ -237,7 +233,7 @@ function List({ found, runs, more, partial, by, path, tools, filter, filtered }:
       id={(run) => `${run.workflow_id} ${run.run_id}`}
       onEnd={more}
       tools={tools}
-      note={found.data !== undefined && count(runs, partial, by)}
+      note={found.data !== undefined && counted(runs.length, plural(runs.length, 'run'), { partial, by })}
       sorting={{ by, set: (sort) => setParams({ sort }) }}
       pick={{
         of: filter,
@@ -280,7 +276,17 @@ function List({ found, runs, more, partial, by, path, tools, filter, filtered }:
           sort: 'state',
           value: (run) => run.standing.state,
         },
-        { name: 'Why', show: (run) => <Cited text={run.standing.cause ?? ''} code={run.standing.code} quoted={run.standing.quoted} />, wide: true, optional: true, second: true },
+        {
+          name: 'Why',
+          show: ({ workflow_id, standing: { cause = '', code, quoted } }) => (
+            <Cited text={cause} code={code} quoted={quoted}>
+              {code && <Coded code={code} thing={workflow_id} name={runName(workflow_id)} />}
+            </Cited>
+          ),
+          wide: true,
+          optional: true,
+          second: true,
+        },
         {
           name: 'Of',
           show: (run) =>

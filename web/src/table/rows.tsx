@@ -261,7 +261,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   });
   useWidths(scroll, `${label} ${columns.map((c) => c.name).join(' ')} ${small}`, small);
 
-  const strip = (tools !== undefined || pick !== undefined) && (
+  const strip = (tools !== undefined || pick !== undefined || sorting !== undefined) && (
     <div class="table-tools">
       {tools}
       <span class="end">

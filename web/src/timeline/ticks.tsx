@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { query } from '../api';
 import { useGet } from '../data';
 import { type Role, roleOf } from '../design/state';
+import { Coded, explained } from '../explain';
 import { RunName } from '../names';
 import { href, runHref } from '../route';
 import { exact, span, Time, useNow } from '../time';
@@ -72,7 +73,7 @@ export function TypeTicks({ name }: { name: string }) {
           The last instant without a run, <Time at={dropped.at} />, was {dropped.state}
           {dropped.code && (
             <>
-              : {dropped.text} <span class="code">{dropped.code}</span>
+              : {dropped.text} <Coded code={dropped.code} {...explained(dropped)} />
             </>
           )}{' '}
           {dropped.run && <RunName id={dropped.run} />}

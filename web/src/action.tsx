@@ -22,6 +22,9 @@ export interface Field {
 
 export type Values = Record<string, string>;
 
+// Effect is an effect that depends on the values, and may have inputs of its own.
+export type Effect = (values: Values, set: (values: Values) => void) => ComponentChildren;
+
 // None is the reason for a missing line.
 export interface None {
   none: string;
@@ -33,9 +36,9 @@ export interface Act {
   verb?: string;
   // title is the question in the dialog's heading.
   title: string;
-  effect: ComponentChildren;
-  // each is the effect on one of many rows, where effect is about one alone.
-  each?: string;
+  effect: ComponentChildren | Effect;
+  // each is for a dialog about many rows, where effect is about one alone.
+  each?: { effect: string; fields: Field[] };
   fields?: Field[];
   request: (values: Values) => Request;
   // Equivalent lines for a shell. Temporal's own tools lack some actions.
@@ -45,6 +48,8 @@ export interface Act {
   small?: boolean;
   primary?: boolean;
   disabled?: string | undefined;
+  // confirm is the label of the dialog's button if it depends on the values.
+  confirm?: (values: Values) => string;
   done?: (answer: unknown) => ComponentChildren;
   // The text of the fields and the outcome, for a dialog that comes back.
   typed?: Values;
@@ -177,7 +182,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
   return (
     <form ref={form} onSubmit={submit}>
       <h2>{act.title}</h2>
-      <p>{act.effect}</p>
+      <p>{typeof act.effect === 'function' ? act.effect(values, setValues) : act.effect}</p>
       {(act.fields ?? []).map((f) => (
         <div class="field" key={f.name}>
           <label for={`${id}${f.name}`}>{f.label}</label>
@@ -188,7 +193,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
       {error !== undefined && <Failure error={error} />}
       <div class="buttons">
         <button type="submit" class={act.danger ? 'danger' : 'primary'} disabled={busy}>
-          {busy ? 'Working…' : act.label}
+          {busy ? 'Working…' : (act.confirm?.(values) ?? act.label)}
         </button>
         <button type="button" autofocus={act.came?.error !== undefined} onClick={close}>
           Leave it

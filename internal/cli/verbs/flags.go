@@ -58,6 +58,7 @@ const (
 	flagForce  = "force"
 	flagFailed = "failed"
 	flagMissed = "missed"
+	flagItem   = "item"
 	flagKind   = "kind"
 	flagFrom   = "from"
 	flagAs     = "as"

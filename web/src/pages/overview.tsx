@@ -19,7 +19,6 @@ import { plural } from '../words';
 import { Checks } from './checks';
 import './overview.css';
 
-const Preview = later(() => import('./retry').then((m) => m.Preview));
 const Tonight = later(() => import('../timeline/night').then((m) => m.Tonight), false, 240);
 
 // most is the number of rows in a section. Its link shows the rest.
@@ -175,7 +174,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                   { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
                   {
                     name: 'Remedy',
-                    show: ([run]) => run?.standing.operations.includes('retry-run') && <Action {...retryRun(run.workflow_id, <Preview id={run.workflow_id} />)} small />,
+                    show: ([run]) => run?.standing.operations.includes('retry-run') && <Action {...retryRun(run)} small />,
                     number: true,
                   },
                 ]}

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
-import { actsOnRun } from '../acts/runs';
+import { actsOnRun, retryJobs } from '../acts/runs';
 import { get, query, segment } from '../api';
 import { useFirst, useGet, useWindow, type Windowed } from '../data';
 import { isFailed, spoken } from '../design/state';
@@ -22,7 +22,6 @@ import { Cause, Choice, Facts, Filters, Find, type Head, Loaded, Meter, Page, Se
 import { plural } from '../words';
 import { WhoChanged } from './changes';
 import { Graph, Task } from './graph';
-import { Preview } from './retry';
 
 const RunTimeline = later(() => import('../timeline/run').then((m) => m.RunTimeline));
 
@@ -37,7 +36,16 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
       title={runName(run?.workflow_id ?? id.replaceAll('~', '/'))}
       crumbs={[['Runs', href('runs')]]}
       head={run && headOf(run, failures.data)}
-      actions={run && actsOnRun(run, <Preview id={run.workflow_id} />).map((act) => <Action key={act.label} {...act} />)}
+      actions={
+        run && (
+          <>
+            {actsOnRun(run).map((act) => (
+              <Action key={act.label} {...act} />
+            ))}
+            {refusal(run) && <small class="refused">{refusal(run)}</small>}
+          </>
+        )
+      }
     >
       <Loaded of={found} what={`Run ${id}`}>
         {(snapshot) => {
@@ -69,6 +77,8 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
     </Page>
   );
 }
+
+const refusal = (run: Snapshot) => run.standing.refused?.find(({ operation }) => operation === 'retry-run')?.why;
 
 // headOf is the header of a run: its state, its cause and its age. The cause of a run with failures is that of most
 // of them.
@@ -372,6 +382,8 @@ function List({ run, found, label, none, sorting, tools, path }: Listed) {
         noun: label.toLowerCase().slice(0, -1),
         name: (item) => (item.dedupe_key ? `${item.dedupe_key} (${item.id})` : item.id),
         acts: actsOnItem,
+        together: (items) => (run.kind === 'group' && run.standing.operations.includes('retry-run') ? [retryJobs(run.workflow_id, items.map((item) => item.id))] : []),
+        none: refusal(run),
         read: (from, to) => readItems(path, from, to),
         failed: (item) => isFailed(item.standing.role),
       }}

@@ -161,10 +161,10 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     const row = rows[current];
     if (row === undefined && chosen.size === 0) return;
     const button = scroll.current?.parentElement?.querySelector<HTMLElement>(`.bulk button[data-verb="${word}"]`);
-    const act = chosen.size > 0 || row === undefined ? undefined : pick?.acts(row).find((one) => verbOf(one) === word);
+    const act = chosen.size > 0 || row === undefined ? undefined : [...(pick?.acts(row) ?? []), ...(pick?.together?.([row]) ?? [])].find((one) => verbOf(one) === word);
     if (chosen.size > 0 && button) button.click();
     else if (act) ask(act);
-    else say(`${word} is not possible here.`);
+    else say(`${word} is not possible here.${pick?.none ? ` ${pick.none}` : ''}`);
   };
   const nextFailed = () => {
     const failed = (row: T | undefined) => row !== undefined && pick?.failed?.(row) === true;

@@ -51,6 +51,7 @@ test('a chain leads to its root, whose button ends the wait', { skip, timeout: 6
   const lane = '[aria-label=Lanes] tbody tr';
   await until('who holds the lane, and who waits', () => page.$$eval(lane, (rows, all) => rows.some((row) => all.every((run) => row.querySelector(`a[title="${run}"]`))), [middle, waiter]));
   await until('the header', () => page.$eval('.title', (e) => /2 wait/.test(e.querySelector('.pill').textContent) && / waits for /.test(e.querySelector('.says').textContent)));
+  assert.match(await page.$eval('.title .actions button', (e) => e.getAttribute('aria-label')), /^Who blocks job-00001 of middle /, 'the one that waits longest');
   assert.ok(await page.$$eval('[aria-label=Objects] a', (all) => all.some((a) => a.textContent === 'keep of holder keeps' && a.hash.endsWith('/items/keep'))), 'a holder is a link to the task');
   await page.click('button[aria-label^="Who blocks waiter "]');
   assert.match(decodeURIComponent(page.url()), /why=group\/waiter/);

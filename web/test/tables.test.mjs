@@ -271,6 +271,31 @@ test('a hidden column stays hidden, in this table only', options, async () => {
   await page.evaluate(() => localStorage.clear());
 });
 
+test('the head of a table stays while its rows scroll', options, async () => {
+  await stage.open(page, `runs/${key(many)}`);
+  await until('its jobs', async () => (await names('Jobs')).length > 10);
+  const head = () => page.$eval('[aria-label=Jobs]', (e) => {
+    const [table, row] = [e.getBoundingClientRect(), e.querySelector('.rows-head').getBoundingClientRect()];
+    return { top: e.scrollTop, below: Math.round(row.top - table.top), seen: Boolean(document.elementFromPoint(row.left + 80, row.top + row.height / 2)?.closest('.rows-head')) };
+  });
+  await page.$eval('[aria-label=Jobs]', (e) => e.scrollIntoView({ block: 'center', behavior: 'instant' }));
+  const before = await head();
+  await page.$eval('[aria-label=Jobs]', (e) => { e.scrollTop = 1000; });
+  await until('that it has scrolled', async () => (await head()).top > 500 && (await names('Jobs')).length > 10);
+  assert.deepEqual({ ...(await head()), top: 0 }, { ...before, top: 0 });
+  assert.ok(before.seen && before.below <= 1, JSON.stringify(before));
+});
+
+test('the counts of a map lead to the jobs in that state', options, async () => {
+  await stage.open(page, `runs/${key(many)}`);
+  const count = () => page.$$eval('.spreads .counted a', (all) => all.map((a) => [a.hash, a.textContent.trim()]).find(([hash]) => hash.endsWith('?state=pending')));
+  const [, text] = await until('the count', count);
+  assert.match(text, /^pending \d+$/);
+  await page.click('.spreads .counted a[href$="?state=pending"]');
+  await until('those jobs', async () => /\?state=pending$/.test(page.url()) && (await page.$$eval('[aria-label=Jobs] .row .state', (all) => all.length > 10 && all.every((e) => e.textContent === 'pending'))));
+  assert.equal(await page.$eval('.filters select', (e) => e.value), 'pending');
+});
+
 test('back restores place, filter and selection', options, async () => {
   await stage.open(page, `runs/${key(many)}?state=pending`);
   await until('its jobs', async () => (await names('Jobs')).length > 10);

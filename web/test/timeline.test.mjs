@@ -187,6 +187,22 @@ test('the bars of a lane and of a worker are those of the API', { skip, timeout:
   await until('what it ran', async () => (await ran()).length >= 2 && (await bars()) === (await ran()).join('\n')).catch(async (cause) => { throw new Error(`${await bars()}\n\nnot\n\n${(await ran()).join('\n')}`, { cause }); });
 });
 
+test('a bar of a strip is as high as its run was long, and has the glyph of its outcome', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types');
+  await page.waitForSelector('.strip-link[aria-label*="flaky"] .strip');
+  const { runs } = (await stage.get('/run-strips?job_type=flaky')).strips[0];
+  const paths = await page.$$eval('.strip-link[aria-label*="flaky"] .strip path', (all) => all.map((e) => ({ look: e.getAttribute('class'), d: e.getAttribute('d') })));
+  const bars = paths.filter(({ look }) => !look.endsWith('mark')).flatMap(({ look, d }) => [...d.matchAll(/M([\d.]+) [\d.]+v-(\d+)/g)].map(([, x, high]) => ({ look, x: Number(x), high: Number(high) }))).sort((a, b) => a.x - b.x);
+  assert.deepEqual(bars.map(({ look }) => look), ['partial', 'partial', 'done']);
+  const took = runs.map((run) => Date.parse(run.ended_at) - Date.parse(run.started_at));
+  const longest = Math.max(...took);
+  assert.deepEqual(bars.map(({ high }) => high), took.map((ms) => Math.round(3 + (13 * ms) / longest)));
+  // What completed is quiet: only the others have a glyph, below their bars.
+  const marks = paths.filter(({ look }) => look.endsWith('mark'));
+  assert.deepEqual(marks.map(({ look }) => look), ['partial mark']);
+  assert.deepEqual([...marks[0].d.matchAll(/M([\d.]+) ([\d.]+)h6/g)].map(([, x, y]) => [Number(x), Number(y)]), bars.slice(0, 2).map(({ x }) => [x, 19]));
+});
+
 test('10,000 items of a run: few elements, zoom, a brush filters the table', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'swarm.yaml');
   writeFileSync(file, swarm);

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { isFailed, type Role, spoken, State } from '../design/state';
-import { go, setParams } from '../route';
+import { go, hrefWith, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import type { Item, RunMap, Snapshot } from '../types';
 import { Loaded } from '../ui';
@@ -48,16 +48,21 @@ function Spread({ of }: { of: RunMap }) {
           <i key={state} class={role} style={{ flex: `${n} 0 0` }} />
         ))}
       </div>
-      <span class="counted">
-        {counts.map(({ state, role, n }) => (
-          <span key={state}>
-            <State word={state} role={role} /> {n.toLocaleString('en')}
-          </span>
-        ))}
-      </span>
+      <Counted of={counts} />
     </>
   );
 }
+
+// Counted has a link from each count to the items in this state.
+export const Counted = ({ of }: { of: { state: string; role: Role; n: number }[] }) => (
+  <span class="counted">
+    {of.map(({ state, role, n }) => (
+      <a key={state} href={hrefWith({ state })}>
+        <State word={state} role={role} /> {n.toLocaleString('en')}
+      </a>
+    ))}
+  </span>
+);
 
 function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   const [active, choose] = useState<number>();

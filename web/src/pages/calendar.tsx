@@ -5,10 +5,10 @@ import { isFailure, roleOf, spoken } from '../design/state';
 import { Coded, explained } from '../explain';
 import { later } from '../later';
 import { RunName } from '../names';
-import { href, runHref, setParams } from '../route';
+import { href, hrefWith, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { dayOf, partsOf, span, Time, Took, useZone } from '../time';
-import { chosenTime, isIn } from '../timeline/brush';
+import { dayAround, dayOf, partsOf, span, Time, Took, useZone } from '../time';
+import { chosenTime, isIn, paramsOf } from '../timeline/brush';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, Filters, Find, type Head, Loaded, Page, Section, State } from '../ui';
 import { counted, plural, upper } from '../words';
@@ -264,12 +264,12 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
   );
 }
 
-// Days has one bar per day: ticks that run and ticks that do not.
+// Days has one bar per day: ticks that run and ticks that do not. It leads to the instants of the day.
 function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
-  const days = new Map<string, { ran: number; dropped: number; missed: number }>();
+  const days = new Map<string, { at: string; ran: number; dropped: number; missed: number }>();
   for (const tick of ticks) {
     const day = dayOf(tick.at);
-    const sum = days.get(day) ?? { ran: 0, dropped: 0, missed: 0 };
+    const sum = days.get(day) ?? { at: tick.at, ran: 0, dropped: 0, missed: 0 };
     if (tick.state === 'missed') sum.missed++;
     else if (tick.state === 'skipped') sum.dropped++;
     else sum.ran++;
@@ -279,20 +279,18 @@ function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
   const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
   const height = (n: number) => (n / most) * 60;
   return (
-    <ul class={past ? 'days past' : 'days'} aria-label="Instants a day" tabIndex={0}>
+    <ul class={past ? 'days past' : 'days'} aria-label="Instants a day">
       {[...days].map(([day, d]) => (
         <li key={day}>
-          <svg viewBox="0 0 40 60" preserveAspectRatio="none" aria-hidden="true">
-            <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
-            <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
-            <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />
-          </svg>
-          <span>{day}</span>
-          <small>
-            {plural(d.ran, 'run')}
-          </small>
-          {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}
-          {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
+          <a href={hrefWith(paramsOf(dayAround(d.at)))}>
+            <svg viewBox="0 0 40 60" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
+              <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
+              <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />
+            </svg>
+            <span>{day}</span> <small>{plural(d.ran, 'run')}</small> {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}{' '}
+            {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
+          </a>
         </li>
       ))}
     </ul>

@@ -1,5 +1,6 @@
 // Present and past holders of lanes, pools and objects, and the waiters.
 import { useQuery } from '@tanstack/react-query';
+import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { resizePool } from '../acts/admission';
 import { get, query } from '../api';
@@ -31,7 +32,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
   ];
   const [why, item, pool] = [params.get('why') ?? '', params.get('item') ?? '', params.get('pool') ?? ''];
   return (
-    <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
+    <Page title="Locks and pools" {...headOf(lanes.data, pools.data, objects.data)}>
       {[lanes, pools, objects].some((one) => one.isPending) && <Awaited />}
       {why !== '' && (
         <Section title="Who blocks it" note={<RunName id={why} item={item} />}>
@@ -118,27 +119,29 @@ const waitersOf = (one: Waited) => one.waiting_count ?? (one.waiting ?? []).leng
 // busiest has the longest queue first.
 const busiest = <T extends Waited>(all: T[]) => [...all].sort((a, b) => waitersOf(b) - waitersOf(a));
 
-// headOf is the header with the number of waiters and the longest wait.
-function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, objects: ThingList | undefined): Head {
+// headOf is the header with the number of waiters and the longest wait. The row of a single waiter has its name and button.
+function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, objects: ThingList | undefined): { head?: Head; actions?: ComponentChildren } {
   if (!lanes || !pools || !objects) return {};
-  if (lanes.recovering) return { state: { word: 'recovering', role: 'unknown' } };
+  if (lanes.recovering) return { head: { state: { word: 'recovering', role: 'unknown' } } };
   const all = [...lanes.lanes, ...pools.pools, ...objects.objects];
   const waiting = all.reduce((sum, one) => sum + waitersOf(one), 0);
-  if (waiting === 0) return { state: { word: 'nothing waits', role: 'done' } };
+  if (waiting === 0) return { head: { state: { word: 'nothing waits', role: 'done' } } };
   const [oldest] = all.flatMap((one) => (one.waiting ?? []).map((use) => ({ use, of: one.name }))).sort((a, b) => Date.parse(a.use.since) - Date.parse(b.use.since));
   return {
-    state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
-    age: oldest && (
-      <>
-        since <Time at={oldest.use.since} />
-      </>
-    ),
-    // A single waiter has its own row.
-    cause: oldest && waiting > 1 && (
-      <>
-        <RunName id={oldest.use.workflow_id} item={oldest.use.for} /> waits for {oldest.of}
-      </>
-    ),
+    head: {
+      state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
+      age: oldest && (
+        <>
+          since <Time at={oldest.use.since} />
+        </>
+      ),
+      cause: oldest && waiting > 1 && (
+        <>
+          <RunName id={oldest.use.workflow_id} item={oldest.use.for} /> waits for {oldest.of}
+        </>
+      ),
+    },
+    actions: oldest && waiting > 1 && <WhoBlocks use={oldest.use} />,
   };
 }
 
@@ -165,14 +168,16 @@ function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; 
           <small>
             <Time at={use.since} />
           </small>{' '}
-          {waits && (
-            <button type="button" class="small" onClick={() => setParams({ why: use.workflow_id, item: use.for ?? '' })} aria-label={`Who blocks ${itemName(use.workflow_id, use.for)}`}>
-              Who blocks it
-            </button>
-          )}
+          {waits && <WhoBlocks use={use} small />}
         </li>
       ))}
       {more > 0 && <li>and {more} more</li>}
     </ul>
   );
 }
+
+const WhoBlocks = ({ use, small }: { use: Use; small?: boolean }) => (
+  <button type="button" class={small ? 'small' : ''} onClick={() => setParams({ why: use.workflow_id, item: use.for ?? '' })} aria-label={`Who blocks ${itemName(use.workflow_id, use.for)}`}>
+    Who blocks it
+  </button>
+);

@@ -1,7 +1,8 @@
 // Runs of job types and of DAGs, newest first.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { actsOnRun } from '../acts/runs';
+import { Action } from '../action';
+import { actsOnRun, retryRun } from '../acts/runs';
 import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
 import { useGet, useList } from '../data';
@@ -9,12 +10,13 @@ import { isFailure } from '../design/state';
 import { Coded } from '../explain';
 import { Cited, RunName, runName } from '../names';
 import { href, setParams } from '../route';
-import { failedRuns, isOpen, itemHref } from '../runs';
+import { errorOf, failedRuns, isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
 import { brief, localized, Time, Took, useTold } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table, useMedium } from '../ui';
 import { counted, plural } from '../words';
+import { Preview } from './retry';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
@@ -33,9 +35,18 @@ function useStartedWithin(hours: string): string {
   });
 }
 
-function headOf({ runs, next }: RunList): Head {
-  const n = (runs ?? []).length;
-  return { state: n > 0 ? { word: `${n}${next ? ' or more' : ''} failed since yesterday`, role: 'failed' } : { word: 'none failed since yesterday', role: 'done' } };
+// headOf counts the runs that failed, and names the one that ended last.
+function headOf({ runs, next }: RunList, newest: Run | undefined): Head {
+  if (!newest) return { state: { word: 'none failed since yesterday', role: 'done' } };
+  return {
+    state: { word: `${(runs ?? []).length}${next ? ' or more' : ''} failed since yesterday`, role: 'failed' },
+    age: <Time at={newest.ended_at} />,
+    cause: (
+      <>
+        The last one: <RunName id={newest.workflow_id} />, {errorOf(newest) || newest.standing.state}
+      </>
+    ),
+  };
 }
 
 export function Runs({ params }: { params: URLSearchParams }) {
@@ -59,7 +70,8 @@ export function Runs({ params }: { params: URLSearchParams }) {
   const key = params.get('key') ?? '';
   const found = useList<RunList>(path);
   const pages = found.data?.pages ?? [];
-  const failed = useGet<RunList>(failedRuns());
+  const failed = useGet<RunList>(failedRuns()).data;
+  const newest = (failed?.runs ?? []).reduce<Run | undefined>((last, run) => (last && Date.parse(last.ended_at ?? '') >= Date.parse(run.ended_at ?? '') ? last : run), undefined);
   const tools = (
     <Filters set={[kind, name, state, since, dry].some(Boolean)} rare={medium ? 3 : 2}>
       <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
@@ -103,7 +115,11 @@ export function Runs({ params }: { params: URLSearchParams }) {
     </Filters>
   );
   return (
-    <Page title="Runs" head={failed.data && headOf(failed.data)}>
+    <Page
+      title="Runs"
+      head={failed && headOf(failed, newest)}
+      actions={newest?.standing.operations.includes('retry-run') && <Action {...retryRun(newest.workflow_id, <Preview id={newest.workflow_id} />)} label="Retry the last one" />}
+    >
       {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={from} />}
       <List
         found={found}
@@ -114,7 +130,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
         path={path}
         tools={tools}
         filter={JSON.stringify([kind, name, state, since, dry])}
-        filtered={[...params.keys()].some((one) => one !== 'sort' && one !== 'at' && one !== 'row')}
+        filtered={[kind, name, state, since, dry, key].some(Boolean)}
       />
     </Page>
   );

@@ -2,6 +2,7 @@ package devserver
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"go.temporal.io/server/common/log"
@@ -19,11 +20,11 @@ func newLogger(level zapcore.LevelEnabler, w io.Writer) log.Logger {
 	return log.NewZapLogger(zap.New(expectedFilter{core}))
 }
 
-// expectedFilter drops warnings about deliberate choices, and those of services that call a starting frontend.
+// expectedFilter drops warnings about deliberate choices, and those of services that wait for another one to start.
 type expectedFilter struct{ zapcore.Core }
 
-// notHealthy is the error of a call to a frontend that is still starting.
-const notHealthy = "Frontend is not healthy yet"
+// starting are the errors of calls to a frontend that is still starting, and of queues that read before their shard has started.
+var starting = []string{"Frontend is not healthy yet", "shard status unknown"}
 
 // With keeps the filter around the derived core.
 func (f expectedFilter) With(fields []zapcore.Field) zapcore.Core {
@@ -46,7 +47,7 @@ func (f expectedFilter) Write(entry zapcore.Entry, fields []zapcore.Field) error
 		if err, is := field.Interface.(error); is {
 			text = err.Error()
 		}
-		if strings.Contains(text, notHealthy) {
+		if slices.ContainsFunc(starting, func(one string) bool { return strings.Contains(text, one) }) {
 			return nil
 		}
 	}

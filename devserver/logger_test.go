@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// TestExpectedWarningsAreDropped: a frontend that is still starting is no fault, other
+// TestExpectedWarningsAreDropped: a frontend or shard that is still starting is no fault, other
 // errors of the same calls are.
 func TestExpectedWarningsAreDropped(t *testing.T) {
 	t.Parallel()
@@ -19,6 +19,7 @@ func TestExpectedWarningsAreDropped(t *testing.T) {
 	logger.Warn("HTTP API port has not been set, so it is off")
 	logger.Error("service failures", tag.Error(errors.New("Frontend is not healthy yet")))
 	logger.Warn("error creating sdk client", tag.Error(errors.New("failed reaching server: Frontend is not healthy yet")))
+	logger.Error("Queue reader unable to retrieve tasks", tag.Error(errors.New("shard status unknown")))
 	logger.Info("below the level")
 	assert.Empty(t, written.String())
 

@@ -224,7 +224,7 @@ func TestRefusesForeignFile(t *testing.T) {
 func TestMissingDirectory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "no", "state.db")
-	assert.Contains(t, launch(t, "--port", "0", "--db-filename", path).fails(1), "create the directory first")
+	assert.Contains(t, launch(t, "--port", "0", "--headless", "--db-filename", path).fails(1), "create the directory first")
 }
 
 const waitingQueue = "waiting"

@@ -272,11 +272,11 @@ func TestAHeldItemGoesNowhereElse(t *testing.T) {
 		again += starts(s.step(beat(1)))
 		assert.Equal(t, "1@a", again+starts(s.wait(10*time.Minute)), refusal)
 	}
-	for failure, ran := range map[Failure]time.Duration{contract.FailureDeferred: time.Hour, contract.FailureDraining: time.Hour, contract.FailureUnsupported: 0} {
+	for failure, ran := range map[Failure]time.Duration{contract.FailureDeferred: time.Hour, contract.FailureDraining: time.Hour} {
 		s := back(jobtype.Policy{})
 		gone := s.step(Ended{Item: 1, Attempt: s.e.items[1].Attempt, Ending: Ending{Failure: failure, Duration: ran, Delay: time.Minute, Worker: "a", Instance: "i1"}})
 		again := starts(gone) + starts(s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}}))
-		assert.Equal(t, "1@b", again+starts(s.wait(10*time.Minute)), "%s: it ran, or cannot run there; %s", failure, s.ended())
+		assert.Equal(t, "1@b", again+starts(s.wait(10*time.Minute)), "%s: it ran; %s", failure, s.ended())
 	}
 	failed := back(jobtype.Policy{RetryLimit: 1})
 	failed.end(1, contract.FailureFailed)
@@ -288,6 +288,30 @@ func TestAHeldItemGoesNowhereElse(t *testing.T) {
 	replaced.e.SetWork(replaced.now, "", work)
 	replaced.take()
 	assert.Equal(t, "1@b", starts(replaced.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}})))
+}
+
+// TestAHeldItemWaitsForAWorkerThatCanRunIt: the worker came back without the handler or the program.
+func TestAHeldItemWaitsForAWorkerThatCanRunIt(t *testing.T) {
+	t.Parallel()
+	for _, lack := range []Failure{contract.FailureUnsupported, contract.FailureNotInstalled} {
+		s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, ExecutionTimeout: seconds(3600)}, node("a", 1), node("b", 1))
+		s.plain(1)
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		require.Equal(t, "1@a", starts(s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+		assert.Empty(t, starts(s.end(1, lack)), lack)
+		s.reload()
+		a := node("a", 1)
+		a.Beat = 1
+		assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})), lack)
+		assert.Empty(t, starts(s.wait(72*time.Hour)), lack)
+		require.Empty(t, s.ended(), lack)
+		wait := s.e.WaitOf(1, s.now)
+		assert.Equal(t, []any{contract.CodeUnreachable, "a"}, []any{wait.Code, wait.Object}, lack)
+		assert.Contains(t, wait.Detail, "worker a is back, but cannot run it (because "+string(lack)+")")
+		a.Instance = "i2"
+		assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})), lack)
+	}
 }
 
 // TestAHeldItemWaitsAgain: the worker came back, and goes before the item has started.

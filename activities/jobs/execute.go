@@ -64,6 +64,7 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 	if refusal != nil {
 		close(r.ended)
 		state := r.state()
+		state.DurationMS = 0 // It did not run.
 		state.Failure, state.Message = refusal.kind, head(refusal.message, maxFailureMessage)
 		return state, true
 	}

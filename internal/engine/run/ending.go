@@ -179,7 +179,11 @@ func (e *rules) retryOf(it *item) Retry {
 
 // requeue costs no retry.
 func (e *Engine) requeue(it *item, end Ending, now time.Time) {
-	if !it.inFlight() {
+	switch freed := !end.Binds() && (it.Phase == PhaseLost || it.class != nil && it.class.node != it.node()); {
+	case freed:
+		e.again(it, it.Worker, now) // It need not wait for its worker any more.
+		return
+	case !it.inFlight():
 		e.refit(it, now)
 		return // It is about to be placed already.
 	}

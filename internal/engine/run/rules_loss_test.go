@@ -344,6 +344,87 @@ func TestAHeldItemWaitsAgain(t *testing.T) {
 	}
 }
 
+// TestAHeldItemWaitsAgainThoughAnotherWorkerLacksItsProgram: its worker goes, also while the run is paused.
+func TestAHeldItemWaitsAgainThoughAnotherWorkerLacksItsProgram(t *testing.T) {
+	t.Parallel()
+	for _, paused := range []bool{false, true} {
+		b := node("b", 1)
+		b.Instance = "i2"
+		s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), b)
+		require.Equal(t, "1@a", starts(s.plain(1)))
+		require.Equal(t, "1@b", starts(s.end(1, contract.FailureNotInstalled)))
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		s.e.Pause(s.now, "ann", "")
+		s.step(WorkerProbed{ID: "b", Instance: "i2", Alive: true})
+		require.Equal(t, PhaseQueued, s.e.items[1].Phase)
+		if !paused {
+			s.e.Resume()
+		}
+		gone := b
+		gone.State, gone.Fresh = contract.WorkerOffline, false
+		s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1), gone}})
+		s.e.Resume()
+		assert.Empty(t, starts(s.wait(72*time.Hour)))
+		require.Empty(t, s.ended())
+		b.Instance = "i3"
+		assert.Equal(t, "1@b", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1), b}})))
+	}
+}
+
+// TestALateEndFreesAHeldItem: the lost attempt has run, and reports its end to a run that waits for its worker.
+func TestALateEndFreesAHeldItem(t *testing.T) {
+	t.Parallel()
+	for _, back := range []bool{false, true} {
+		s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))
+		require.Equal(t, "1@a", starts(s.plain(1)))
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		s.e.Pause(s.now, "ann", "")
+		if back {
+			s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})
+			require.Equal(t, PhaseQueued, s.e.items[1].Phase)
+		}
+		s.step(Delivered{Item: 1, Attempt: 1, Ending: Ending{Failure: contract.FailureDraining, Duration: time.Hour, Worker: "a", Instance: "i1"}})
+		s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}})
+		s.e.Resume()
+		assert.Equal(t, "1@b", starts(s.step(Tick{})), s.ended())
+	}
+}
+
+// TestARefusalFreesNoHeldItem: the end that comes late says that nothing ran.
+func TestARefusalFreesNoHeldItem(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	s.wait(time.Minute)
+	s.deliver(1, 1, contract.FailureDraining)
+	assert.Empty(t, starts(s.wait(time.Hour)))
+	assert.Equal(t, PhaseLost, s.e.items[1].Phase)
+}
+
+// TestAHeldItemThatOnlyWaitedStaysBound: its window closes while the program of the lost attempt still runs.
+func TestAHeldItemThatOnlyWaitedStaysBound(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	s.wait(time.Minute)
+	require.Equal(t, "1@a", starts(s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+	s.e.Suspend(s.now)
+	s.e.CancelRunning(s.now, "the window has closed")
+	s.step(Ended{Item: 1, Attempt: 2, Ending: Ending{Failure: contract.FailureAtCapacity, Duration: 20 * time.Second, Worker: "a", Instance: "i1"}})
+	s.reload()
+	a := node("a", 1)
+	a.Fresh = false
+	s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})
+	s.e.Unsuspend(s.now)
+	assert.Empty(t, starts(s.wait(time.Hour)), "b must not get it")
+	a.Fresh = true
+	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
+}
+
 // TestAHeldItemDoesNotWaitForAnUnfitWorker: the worker is back, and will never take the item.
 func TestAHeldItemDoesNotWaitForAnUnfitWorker(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ const drawn = (theme: string): Drawing => {
   const box = (id: string, at: number, role: Role, x: number, y: number) => ({ id: `${id}-${theme}`, at, kind: 'command', state: role, role: role as Drawing['boxes'][0]['role'], tasks: 1, ended: 0, failed: 0, x, y, width: 150, height: 46 });
   return {
     width: 350,
-    height: 116,
+    height: 170,
     boxes: [box('snapshot', 1, 'done', 0, 35), box('copy', 2, 'failed', 200, 0), box('go-ahead', 3, 'person', 200, 70)],
     edges: [
       { from: 0, to: 1, path: 'M150 58C175 58 175 23 200 23', critical: true },
@@ -79,15 +79,13 @@ export function Samples({ theme }: { theme: string }) {
         <p class="banner">The control plane does not answer. What you see is as of 12 s ago.</p>
       </Section>
       <Section title="A setting with a fault">
-        <div class="settings-of">
-          <Setting form={form} path={['every']} schema={{ type: 'string', description: 'The time between two runs.' }} />
-        </div>
+        <Setting form={form} path={['every']} schema={{ type: 'string', description: 'The time between two runs.' }} />
       </Section>
       <Section title="Output">
         <Viewer part={part} path="" failed attempts={false} end="" />
       </Section>
       <Section title="Map">
-        <Cells places={places} states={states} roles={roles} label={`A map, ${theme}`} height={100} active={cell} choose={choose} open={choose} tell={(item) => `Task ${item + 1}`} />
+        <Cells places={places} states={states} roles={roles} label={`A map, ${theme}`} height={140} active={cell} choose={choose} open={choose} tell={(item) => `Task ${item + 1}`} />
       </Section>
       <Section title="Graph">
         <Picture drawing={drawn(theme)} label={`A graph, ${theme}`} acting={{ active: box, choose: setBox, chosen: 0, open: (one) => setBox(one.id), href: () => '#/design' }} />

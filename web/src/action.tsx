@@ -79,10 +79,18 @@ export const ask = (act: Act | Over | undefined) => {
   asked = act && { ...act };
   for (const listener of listeners) listener();
 };
+// typed is when somebody last typed, or went to a field.
+let typed = 0;
+for (const one of ['input', 'focusin']) {
+  addEventListener(one, () => {
+    typed = Date.now();
+  });
+}
+const typing = 4000;
 // The dialog of a late action opens after any other dialog and after the typing into a field.
 function tell() {
   if (late.length === 0) return;
-  if (asked || document.querySelector('dialog[open]') || inField(document.activeElement)) setTimeout(tell, 200);
+  if (asked || document.querySelector('dialog[open]') || (inField(document.activeElement) && Date.now() - typed < typing)) setTimeout(tell, 200);
   else ask(late.shift());
 }
 const subscribe = (listener: () => void) => {

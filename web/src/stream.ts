@@ -112,15 +112,20 @@ class Stream {
     }, keepFor);
   }
 
-  // picture returns the newest picture of a topic. Without a stream it sends the request for the same data. The stream
-  // would not repeat the picture before, if that is true again when it is back; nor would one that is being opened.
+  // aside is for a topic that is read without the stream. The stream would not repeat the picture before, if that is true
+  // again when it is back; nor would one that is being opened.
+  aside(topic: string) {
+    this.#forget(topic);
+    if (!this.#open?.topics.includes(topic)) return;
+    this.#open.topics = this.#open.topics.filter((one) => one !== topic);
+    this.#soon(settle);
+  }
+
+  // picture returns the newest picture of a topic. Without a stream it sends the request for the same data.
   picture<T>(topic: string, path: string, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const down = this.#down === undefined ? 0 : Date.now() - this.#down;
-      if (down >= patience) {
-        this.#forget(topic);
-        if (this.#open) this.#open.topics = this.#open.topics.filter((one) => one !== topic);
-      }
+      if (down >= patience) this.aside(topic);
       let end = () => {};
       const done = (then: () => void) => {
         clearTimeout(late);
@@ -147,7 +152,7 @@ class Stream {
   restart() {
     this.#denied.clear();
     this.#sortFrom = 0;
-    this.#close();
+    this.#clear();
     this.#anew();
   }
 
@@ -155,11 +160,16 @@ class Stream {
   stop() {
     clearTimeout(this.#timer?.of);
     this.#timer = undefined;
+    this.#clear();
+    this.#back('server');
+    connection.found('stream');
+  }
+
+  // clear forgets all pictures: the next person may not see them.
+  #clear() {
     this.#latest.clear();
     this.#digests.clear();
     this.#close();
-    this.#back('server');
-    connection.found('stream');
   }
 
   #hide() {
@@ -222,7 +232,7 @@ class Stream {
     const sorted = problem?.status === 403 && Date.now() >= this.#sortFrom && (await this.#sort(topics));
     if (this.#open) return;
     if (!problem) unreachable();
-    else if (!sorted) connection.lost('stream', `The event stream is refused: ${problem.code.startsWith('HTTP_') ? `HTTP status ${problem.status}` : problem.message}.`);
+    else if (!sorted) connection.lost('stream', `The event stream is refused: ${problem.code.startsWith('HTTP_') ? `HTTP status ${problem.status}` : problem.message.replace(/\.$/, '')}.`);
     this.#soon(sorted ? 0 : again);
   }
 
@@ -259,6 +269,7 @@ class Stream {
         const { done, value } = await Promise.race([reader.read(), dead]);
         if (done) break;
         this.#alive();
+        connection.read();
         for (const text of ended(value)) this.#event(text);
       }
       void reader.cancel();

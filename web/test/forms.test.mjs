@@ -317,7 +317,26 @@ test('an action that ends after its dialog leaves the next one alone; a refusal 
     await field.evaluate((e) => e.blur());
     await refusal();
     await closes();
+
+    // A field that only has the focus does not hide it for long.
+    await pause();
+    await page.evaluate(() => {
+      const now = Date.now();
+      Date.now = () => now;
+    });
+    await field.focus();
+    await page.keyboard.type('7');
+    await refuse();
+    assert.ok(await field.evaluate((e) => e === document.activeElement));
+    await page.evaluate(() => {
+      const now = Date.now();
+      Date.now = () => now + 60_000;
+    });
+    await refusal();
+    await closes();
   });
+  await page.reload(); // Its clock goes again.
+  await press('Discard', '.settings-of button');
 });
 
 const logIn = async () => {
@@ -354,6 +373,35 @@ test('an unsent job survives a reload, but not a log-out', { skip, timeout: 600_
   await logIn();
   await stage.open(page, 'submit/compact');
   await until('the form', async () => (await value()) !== undefined);
+  assert.equal(await value(), '');
+});
+
+test('an unsent job is discarded by its button, and not by an earlier one that is taken late', { skip, timeout: 600_000 }, async () => {
+  const value = () => page.$eval('#key', (e) => e.value);
+  const params = () => page.$eval('#params', (e) => e.value);
+  const buttons = () => page.$$eval('main .actions button', (all) => all.map((one) => one.textContent).join());
+  await stage.open(page, 'submit/compact');
+  assert.equal(await buttons(), 'Run the job');
+  await type('Params, as JSON', '{"item": "a"}');
+  await type('Dedupe key', 'volume-8');
+  await held((request) => request.method() === 'POST', async ({ come, answer }) => {
+    await press('Run the job', 'main .actions button');
+    await press('Run the job', 'dialog[open] button');
+    await come();
+    await closes();
+    await type('Dedupe key', 'volume-9');
+    await page.evaluate(() => document.activeElement.blur());
+    await answer({ jobs: 1, workflow_id: 'group/compact/none' });
+    await says('Submitted 1 job', 'dialog[open]');
+    await closes();
+  });
+  await page.reload();
+  await until('the key', async () => (await value().catch(() => '')) === 'volume-9');
+  await press('Discard', 'main .actions button');
+  await until('an empty form', async () => (await value()) === '' && (await params()) === '');
+  assert.equal(await buttons(), 'Run the job');
+  await page.reload();
+  await page.waitForSelector('#key');
   assert.equal(await value(), '');
 });
 
@@ -491,4 +539,30 @@ test('who changed a job type, a worker and a run stands on their pages', { skip,
     await stage.open(page, route);
     await until(`who, on ${route}`, () => page.$$eval('.changes li', (all, [source]) => all.some((one) => new RegExp(source, 's').test(one.textContent) && /ann|admin/.test(one.textContent)), [wanted.source]));
   }
+});
+
+test('a person who logs in after another one sees nothing of what that one saw', { skip, timeout: 600_000 }, async () => {
+  const [other] = (await stage.shell('roundsman keys create other --role worker --worker node-z')).match(/rmk_\S+/);
+  await stage.open(page, 'job-types');
+  await until('its rows', () => page.$$eval('.row', (all) => all.some((one) => one.textContent.includes('nightly'))));
+  let events = false;
+  await held((request) => /\/api\/v1\/me$/.test(request.url()) || (events && /\/events\?/.test(request.url())), async ({ answer }) => {
+    await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
+    await answer({ status: 401, code: 'UNAUTHENTICATED', detail: 'the session has ended' }, 401);
+    await page.waitForSelector('#key');
+    await page.evaluate(() => {
+      clearInterval(window.look);
+      window.seen = 0;
+      new MutationObserver(() => { window.seen += document.querySelector('main').textContent.includes('nightly'); }).observe(document.body, { subtree: true, childList: true });
+    });
+    events = true;
+    await page.type('#key', other);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('nav.menu');
+    await says('Job types cannot be shown');
+  });
+  assert.equal(await page.evaluate(() => window.seen), 0);
+  await page.evaluate((key) => fetch('auth/key', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ key }) }), stage.key);
+  await page.reload();
+  await page.waitForSelector('.row');
 });

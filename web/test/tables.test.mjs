@@ -121,6 +121,36 @@ test('all jobs that match a filter are selected, those not loaded too', options,
   await until_('none', '0 selected');
 });
 
+test('all of a long list are selected, also while its jobs end', options, async () => {
+  const [job] = (await stage.get(`/runs/${key(many)}/items?limit=1`)).items;
+  const all = Array.from({ length: 1200 }, (_, i) => ({ ...job, id: `job-${String(i + 1).padStart(5, '0')}`, dedupe_key: `volume-${i}` }));
+  // Its first ones end after the first 1,000 were read, and stand behind the others then.
+  let now = all;
+  const play = (request) => {
+    const url = new URL(request.url());
+    if (url.pathname.endsWith('/events') && url.search.includes('items')) return; // No stream follows the list.
+    if (!url.pathname.endsWith('/items')) return request.continue();
+    const [cursor, limit, from] = ['cursor', 'limit', 'from'].map((name) => url.searchParams.get(name));
+    const at = Number(cursor ?? from ?? 0);
+    const end = at + Number(limit);
+    const items = (cursor ? all : now).slice(at, end);
+    if (limit === '1000') now = [...all.slice(5), ...all.slice(0, 5)];
+    void request.respond({ contentType: 'application/json', body: JSON.stringify({ items, total: all.length, next: end < all.length ? String(end) : undefined, as_of: new Date().toISOString() }) });
+  };
+  await stage.open(page, 'workers');
+  await page.setRequestInterception(true);
+  page.on('request', play);
+  await page.evaluate((at) => { location.hash = at; }, `#/runs/${key(many)}?find=volume`);
+  await until('its jobs', () => page.$eval('[aria-label=Jobs]', (e) => e.getAttribute('aria-rowcount') === '1201'));
+  await page.click('[aria-label="Select all of Jobs"]');
+  await until('a selection', async () => (await selected()) !== '0 selected');
+  assert.equal(await selected(), '1,200 selected');
+  await focusTable('Jobs');
+  await press('Escape');
+  page.off('request', play);
+  await page.setRequestInterception(false);
+});
+
 test('Tab leaves a table; Shift with a click selects a range', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');

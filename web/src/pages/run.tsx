@@ -354,13 +354,13 @@ interface Listed {
 // most is the number of items that one request returns.
 const most = 1000;
 
-// readItems returns the items between two places of a list.
+// readItems returns the items between two places of a list. Jobs that end move in it meanwhile: only a cursor leaves none out.
 async function readItems(path: string, from: number, to: number): Promise<Item[]> {
   const found: Item[] = [];
-  for (let at = from; at < to; at += most) {
-    const { items } = await get<{ items: Item[] | null }>(`${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(most, to - at)}&from=${at}`);
+  for (let at = `from=${from}`; at !== '' && found.length < to - from; ) {
+    const { items, next } = await get<{ items: Item[] | null; next?: string }>(`${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(most, to - from - found.length)}&${at}`);
     found.push(...(items ?? []));
-    if ((items ?? []).length < Math.min(most, to - at)) break;
+    at = next ? `cursor=${encodeURIComponent(next)}` : '';
   }
   return found;
 }

@@ -39,7 +39,7 @@ func policyKeys() []string {
 func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 	n, path := e.node.Get("policy"), e.path+".policy"
 	policy := e.defaultPolicy()
-	if l.object(n, path, policyKeys()...) {
+	if l.object(n, path, append(spellings(), policyKeys()...)...) {
 		l.overlay(n, path, &policy)
 	}
 	dagPolicy(e, &policy)

@@ -83,6 +83,10 @@ func (c *commands) validateFiles(ctx *cli.Context) error {
 		words, flags := []string{"validate", "--" + ui.FlagConfig + "=" + file}, []string{"schema", "print", "online"}
 		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) {
 			words, flags = []string{"dag", "validate", file}, flags[:1]
+			if ctx.Bool("print") {
+				faults = append(faults, ui.Usagef("--print has no effect on %s, which is a DAG: `roundsman start %s --dry-run` prints its commands", file, file))
+				continue
+			}
 		}
 		if ctx.IsSet(ui.FlagOutput) {
 			words = append(words, "--"+ui.FlagOutput+"="+ctx.String(ui.FlagOutput))
@@ -317,9 +321,7 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 	}
 	plan, err := jobtypes.Of(client).PlanAs(ctx.Context, loaded.Owner, specs, loaded.Enabled())
 	if names := slices.Concat(ctx.StringSlice("only"), ctx.Args().Slice()); err == nil && len(names) > 0 {
-		if plan, err = plan.Only(names...); err != nil {
-			return plan, ui.Usagef("--only: %w", err)
-		}
+		return plan.Only(names...)
 	}
 	return plan, err
 }

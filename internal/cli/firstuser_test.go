@@ -35,7 +35,6 @@ func TestWordsThatNothingHas(t *testing.T) {
 		says string
 	}{
 		{[]string{"show", file, "nope"}, "nope"},
-		{[]string{"validate", file, "--print"}, "--print has no effect on " + file},
 		{[]string{"start", h.write(minimalConfig)}, "this is a configuration, not a DAG"},
 		{[]string{"show", "quick", file}, "is a file: show files without other references"},
 		{[]string{"start", "quick", "-p", "dir"}, `for -p: write KEY=VALUE`},

@@ -83,10 +83,6 @@ func (c *commands) validateFiles(ctx *cli.Context) error {
 		words, flags := []string{"validate", "--" + ui.FlagConfig + "=" + file}, []string{"schema", "print", "online"}
 		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) {
 			words, flags = []string{"dag", "validate", file}, flags[:1]
-			if ctx.Bool("print") {
-				faults = append(faults, ui.Usagef("--print has no effect on %s, which is a DAG: `roundsman start %s --dry-run` prints its commands", file, file))
-				continue
-			}
 		}
 		if ctx.IsSet(ui.FlagOutput) {
 			words = append(words, "--"+ui.FlagOutput+"="+ctx.String(ui.FlagOutput))

@@ -317,9 +317,7 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 	}
 	plan, err := jobtypes.Of(client).PlanAs(ctx.Context, loaded.Owner, specs, loaded.Enabled())
 	if names := slices.Concat(ctx.StringSlice("only"), ctx.Args().Slice()); err == nil && len(names) > 0 {
-		if plan, err = plan.Only(names...); err != nil {
-			return plan, ui.Usagef("--only: %w", err)
-		}
+		return plan.Only(names...)
 	}
 	return plan, err
 }

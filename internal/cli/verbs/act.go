@@ -72,7 +72,7 @@ func (c *commands) startLine(ctx *cli.Context, _ *starter.Client, t target) (old
 		}
 		return line, nil
 	case ctx.Bool(ui.FlagDryRun):
-		return to("jobtypes detect", t.name).uses(ui.FlagDryRun), nil
+		return to("jobtypes detect", t.name).with(ctx, flagParam).uses(ui.FlagDryRun), nil
 	}
 	return to("jobtypes run", t.name).with(ctx, flagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
 }

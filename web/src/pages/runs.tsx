@@ -16,7 +16,6 @@ import { brief, localized, Time, Took, useTold } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table, useMedium } from '../ui';
 import { counted, plural } from '../words';
-import { Preview } from './retry';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
@@ -118,7 +117,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
     <Page
       title="Runs"
       head={failed && headOf(failed, newest)}
-      actions={newest?.standing.operations.includes('retry-run') && <Action {...retryRun(newest.workflow_id, <Preview id={newest.workflow_id} />)} label="Retry the last one" />}
+      actions={newest?.standing.operations.includes('retry-run') && <Action {...retryRun(newest)} label="Retry the last one" />}
     >
       {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={from} />}
       <List

@@ -274,6 +274,22 @@ func TestAnAttemptThatOnlyWaitedDidNotRun(t *testing.T) {
 	}
 }
 
+// TestAJobWithoutItsSettingsDidNotBegin: a held job still waits for its worker.
+func TestAJobWithoutItsSettingsDidNotBegin(t *testing.T) {
+	t.Parallel()
+	for cause, kind := range map[error]contract.FailureKind{
+		jobtype.ErrCanceled: contract.FailureAtCapacity, jobtype.ErrDraining: contract.FailureAtCapacity, jobtype.ErrDeadline: contract.FailureTimeout,
+	} {
+		r := &attempt{activities: &Activities{commons: NewCommons(&pagedRuns{})}, progress: newProgress("node-a", nil, time.Now())}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		_, r.err = r.completed(ctx, contract.ExecuteInput{Common: "c"})
+		r.cause = cause
+		state, _ := r.conclude(jobtype.Result{}, true)
+		assert.Equal(t, kind, state.Failure, state.Message)
+	}
+}
+
 func TestExecuteReportsFinishedWorkEvenIfCanceled(t *testing.T) {
 	t.Parallel()
 	b := executing(t, func(ctx context.Context, _ jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {

@@ -3,6 +3,7 @@ package group
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,8 +48,10 @@ type model struct {
 	paused bool
 	end    *End
 	// restore: go through the state before every step.
-	restore  bool
-	failed   map[[2]int]bool
+	restore bool
+	failed  map[[2]int]bool
+	// lost has the attempts of each job that were lost with their workers.
+	lost     map[int][]int
 	reported endings.Endings
 	sentAt   time.Time
 	events   int
@@ -76,7 +79,7 @@ func policyGen() *rapid.Generator[jobtype.Policy] {
 func newModel(t *rapid.T, restore bool) *model {
 	m := &model{
 		t: t, now: epoch, restore: restore, running: map[int]StartJob{}, asked: map[int]source.Acquire{}, granted: map[int]int{},
-		failed: map[[2]int]bool{}, keys: map[int][]string{}, fence: 1 << 61,
+		failed: map[[2]int]bool{}, lost: map[int][]int{}, keys: map[int][]string{}, fence: 1 << 61,
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "workers") {
 		w := node(fmt.Sprintf("w%d", i), rapid.IntRange(1, 4).Draw(t, "slots"))
@@ -259,7 +262,7 @@ func (m *model) note(e endings.Endings) {
 }
 
 // checkReported: every key of a job that was begun, and every failure, was reported
-// once.
+// once. Lost attempts are failures of a job that fails for them.
 func (m *model) checkReported() {
 	m.note(m.g.TakeEndings(m.now))
 	seen := map[string]int{}
@@ -273,6 +276,15 @@ func (m *model) checkReported() {
 		for _, key := range keys {
 			if m.g.cfg.Claims {
 				require.Contains(m.t, seen, key, "key %s of job %d was not reported", key, n)
+			}
+		}
+	}
+	past, err := m.g.jobs.Record.Jobs()
+	require.NoError(m.t, err)
+	for _, j := range past {
+		for _, attempt := range m.lost[j.N] {
+			if strings.HasPrefix(j.Error, string(contract.CodeLosesWorkers)) {
+				m.failed[[2]int{j.N, attempt}] = true
 			}
 		}
 	}
@@ -446,6 +458,9 @@ func (m *model) finishOne(failure run.Failure) {
 		if view.Canceling != "" && failure != FailureNone {
 			failure = FailureCanceled
 			delete(m.failed, [2]int{n, start.Attempt})
+		}
+		if failure == FailureWorkerLost && m.g.cfg.Budget {
+			m.lost[n] = append(m.lost[n], start.Attempt)
 		}
 		end := run.Ending{Failure: failure, Message: string(failure), Duration: time.Second}
 		if rapid.IntRange(0, 2).Draw(m.t, "checkpoint") == 0 {

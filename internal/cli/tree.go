@@ -39,7 +39,7 @@ func tree(verbs, older []*cli.Command) []*cli.Command {
 // hiddenFlags are flags that are accepted and not shown: few people need them.
 func hiddenFlags() map[string][]string {
 	return map[string][]string{
-		"dev": {"log-level", "log-format", "allow-unregistered", "json"}, "worker": {"shared", "exit-when-idle"},
+		"dev": {"log-level", "log-format", "allow-unregistered", "json", "temporal-cli"}, "worker": {"shared", "exit-when-idle"},
 		"gateway seaweedfs": {"grpc-listen", "max-workers", "drain-timeout"}, "status": {"watch", "interval"},
 		"plan": {"allow-unregistered", "only"}, "apply": {"allow-unregistered", "only"},
 	}

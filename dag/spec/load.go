@@ -59,7 +59,7 @@ func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Sp
 		return s
 	}
 	if types := root.Get("job_types"); types != nil {
-		r.at(types, "this is a configuration, not a DAG: check it with `roundsman validate`, apply it with `roundsman apply`")
+		r.at(types, "this is a configuration, not a DAG: check it with `roundsman validate --config FILE`, apply it with `roundsman apply`")
 		return s
 	}
 	s.doubtful = r.watched(root, "a spec", []string{"params"}, []field{

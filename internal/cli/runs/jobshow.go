@@ -3,7 +3,6 @@ package runs
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -146,17 +145,12 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 	c.showOutput("output"+of, *detail.Result)
 }
 
-// attemptOf names the attempt of a result while the item has not ended: the next attempt has none yet.
+// attemptOf tells that a result is not that of the attempt which runs or is to come.
 func attemptOf(detail starter.ItemDetail) string {
 	if detail.Ended() {
 		return ""
 	}
-	for _, attempt := range slices.Backward(detail.Attempts) {
-		if !attempt.EndedAt.IsZero() {
-			return fmt.Sprintf(" of attempt %d", attempt.Number)
-		}
-	}
-	return ""
+	return " of an earlier attempt"
 }
 
 func attemptTook(attempt starter.Attempt, now time.Time) string {

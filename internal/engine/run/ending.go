@@ -186,6 +186,8 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 	case !it.inFlight():
 		e.refit(it, now)
 		return // It is about to be placed already.
+	case end.Failure == contract.FailureAtCapacity && e.ends(it, now):
+		return // A stop may be why it did not begin, although its worker has room.
 	}
 	e.Note(Note{Verdict: Delayed, Code: requeueCode(end.Failure), Item: it.ID, Detail: clip(end.Message)})
 	if it.Want.Nowhere {
@@ -227,10 +229,7 @@ func (e *course) retake(it *item, end Ending, now time.Time) {
 // A worker that looks free all the same cools down.
 func (e *course) refused(it *item, silent bool, now time.Time) {
 	w := e.fleet.instance(it.Worker, it.Instance)
-	if w == nil {
-		return
-	}
-	if w.refused(e.classOf(it, now), silent, len(e.fleet.byID), now) {
+	if w != nil && w.refused(e.classOf(it, now), silent, len(e.fleet.byID), now) {
 		e.Cool(now, it.Worker, it.Instance, CoolDown)
 	}
 	e.rerank(w, now)

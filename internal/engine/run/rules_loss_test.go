@@ -425,6 +425,15 @@ func TestAHeldItemThatOnlyWaitedStaysBound(t *testing.T) {
 	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
 }
 
+// TestACanceledItemThatDidNotBeginCoolsNoWorker: its worker has room for the next one.
+func TestACanceledItemThatDidNotBeginCoolsNoWorker(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+	s.plain(2)
+	require.True(t, s.e.Cancel(s.now, 1, "ann"))
+	assert.Equal(t, "2@a", starts(s.end(1, contract.FailureAtCapacity)))
+}
+
 // TestAHeldItemDoesNotWaitForAnUnfitWorker: the worker is back, and will never take the item.
 func TestAHeldItemDoesNotWaitForAnUnfitWorker(t *testing.T) {
 	t.Parallel()

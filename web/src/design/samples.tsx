@@ -1,6 +1,7 @@
 // Parts that open, move or take text, with invented data, for the page of components.
 import { useState } from 'preact/hooks';
 import { Action, type Act, ask } from '../action';
+import { pauseJobType } from '../acts/jobtypes';
 import { Cells, grid } from '../graph/cells';
 import { Picture } from '../graph/picture';
 import { Menu } from '../menu';
@@ -14,14 +15,7 @@ import { Section } from '../ui';
 import type { Role } from './state';
 
 // The request of this dialog changes nothing.
-const act: Act = {
-  label: 'Pause',
-  title: 'Pause nightly?',
-  effect: 'No more jobs start until it is resumed. What runs continues.',
-  fields: [{ name: 'note', label: 'Why', hint: 'Kept with the run, where it is shown to others.' }],
-  request: () => ({ method: 'GET', path: '/me' }),
-  roundsman: () => 'roundsman pause nightly',
-};
+const act: Act = { ...pauseJobType('nightly'), request: () => ({ method: 'GET', path: '/me' }) };
 
 const search = (sheet: boolean) => ask({ show: (close) => <Palette sheet={sheet} close={close} />, holds: () => false });
 

@@ -17,7 +17,9 @@ func exhausted() []error {
 }
 
 // short are those that also stop a node from reading.
-func short() []error { return []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.ENOBUFS} }
+func short() []error {
+	return []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.ENOBUFS}
+}
 
 // absent are the errors of a program or directory that this node lacks or cannot run.
 func absent() []error {

@@ -120,6 +120,21 @@ func connect(t *testing.T, door *gateway.Gateway, all *fleet, options fakeworker
 	return all.get(gateway.WorkerID(options.ID)), stop
 }
 
+// dial repeats as a real worker does: a busy door may tell its other port too late.
+func dial(t *testing.T, door *gateway.Gateway) (stream fakeworker.Stream) {
+	t.Helper()
+	testsuite.WaitFor(t, time.Minute, "a stream", func() bool {
+		opened, connection, err := fakeworker.Dial(t.Context(), door.Address())
+		if err != nil {
+			return false
+		}
+		stream = opened
+		t.Cleanup(func() { _ = connection.Close() })
+		return true
+	})
+	return stream
+}
+
 type sink struct {
 	found     []jobtype.Proposal
 	explained []string
@@ -261,9 +276,7 @@ func TestAStreamEndsBeforeItsWorkerHasLeft(t *testing.T) {
 	door, all := serve(t, func(o *gateway.Options) { o.Session.SchemaWait = 100 * time.Millisecond })
 	all.leaving = make(chan struct{})
 	defer close(all.leaving)
-	stream, connection, err := fakeworker.Dial(t.Context(), door.Address())
-	require.NoError(t, err)
-	defer connection.Close()
+	stream := dial(t, door)
 	require.NoError(t, stream.Send(fakeworker.Hello(fakeworker.Options{ID: "w", JobTypes: []string{"vacuum"}, MaxDetect: 1, MaxExecute: 1})))
 	testsuite.WaitFor(t, time.Minute, "the worker to join", func() bool { return all.get("w") != nil })
 	all.get("w").failed <- errors.New("fenced")
@@ -387,9 +400,7 @@ func TestAGatewayStopsWhileAWorkerJoins(t *testing.T) {
 	door, _ := serve(t, func(o *gateway.Options) {
 		o.Fleet, o.Session.SchemaWait, o.Session.SilentAfter = all, 100*time.Millisecond, time.Hour // Silence ends a session, too.
 	})
-	stream, connection, err := fakeworker.Dial(t.Context(), door.Address())
-	require.NoError(t, err)
-	defer connection.Close()
+	stream := dial(t, door)
 	require.NoError(t, stream.Send(fakeworker.Hello(fakeworker.Options{ID: "w", JobTypes: []string{"vacuum"}})))
 	<-all.joining
 	stopped := make(chan error, 1)
@@ -497,10 +508,9 @@ func TestWrongWorkersHarmNobody(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stream, connection, err := fakeworker.Dial(t.Context(), door.Address())
-			require.NoError(t, err)
-			defer connection.Close()
+			stream := dial(t, door)
 			require.NoError(t, speak(stream))
+			var err error
 			for err == nil {
 				_, err = stream.Recv()
 			}
@@ -516,9 +526,7 @@ func TestWrongWorkersHarmNobody(t *testing.T) {
 func TestSlotsOfTheHeartbeatAreFollowed(t *testing.T) {
 	t.Parallel()
 	door, all := serve(t, func(o *gateway.Options) { o.Session.SchemaWait = 100 * time.Millisecond })
-	stream, connection, err := fakeworker.Dial(t.Context(), door.Address())
-	require.NoError(t, err)
-	defer connection.Close()
+	stream := dial(t, door)
 	require.NoError(t, stream.Send(fakeworker.Hello(fakeworker.Options{ID: "w", JobTypes: []string{"vacuum"}, MaxDetect: 1, MaxExecute: 4})))
 	testsuite.WaitFor(t, 5*time.Second, "the worker to join", func() bool { return all.get("w") != nil })
 	beat := &pb.WorkerToAdminMessage{Body: &pb.WorkerToAdminMessage_Heartbeat{Heartbeat: &pb.WorkerHeartbeat{DetectionSlotsTotal: 2, ExecutionSlotsTotal: 8}}}

@@ -228,12 +228,11 @@ func (l *ledger) endLeftovers(ctx context.Context) (stuck, err error) {
 func again[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	for waits := false; ; waits = true {
 		got, err := read()
-		wait := isAny(err, short())
-		if wait && !waits {
-			slog.Error("the worker cannot read what its earlier process left, and waits until it can; raise the limit of open files if this lasts", "error", err)
-		}
-		if !wait || !waitContext(ctx, endPoll) {
+		if !isAny(err, short()) || !waitContext(ctx, endPoll) {
 			return got, err
+		}
+		if !waits {
+			slog.Error("the worker cannot read what its earlier process left, and waits until it can; raise the limit of open files if this lasts", "error", err)
 		}
 	}
 }

@@ -23,13 +23,13 @@ job_types:
     execute: {command: [sh, -c, 'n=0; while [ $n -lt 3000 ]; do n=$((n+1)); echo "block $n is read"; sleep 1; done']}
 ${ones(0, 8)}
 `;
-// Of its eleven jobs five fail, and two of the others run.
+// Of its twelve jobs five fail, one is done, and two of the others run.
 const torn = `  torn:
     handler: command
     schedule: {cron: ["0 0 1 1 *"]}
     policy: {global_execution_concurrency: 2}
-    detect: {command: [printf, 'bad-1\\nbad-2\\nbad-3\\nbad-4\\nbad-5\\nlong-1\\nlong-2\\nlong-3\\nlong-4\\nlong-5\\nlong-6\\n'], format: lines}
-    execute: {command: [sh, -c, 'case $1 in bad*) echo "no such disk" >&2; exit 3;; esac; sleep 600', sh, "{{.Params.item}}"]}
+    detect: {command: [printf, 'good\\nbad-1\\nbad-2\\nbad-3\\nbad-4\\nbad-5\\nlong-1\\nlong-2\\nlong-3\\nlong-4\\nlong-5\\nlong-6\\n'], format: lines}
+    execute: {command: [sh, -c, 'case $1 in bad*) echo "no such disk" >&2; exit 3;; good) exit;; esac; sleep 600', sh, "{{.Params.item}}"]}
 `;
 let stage;
 let page;
@@ -114,7 +114,10 @@ test('an open run says when its failed jobs can be retried', options, async () =
   await page.focus('[role=grid][aria-label=Jobs]');
   for (const one of ['j', 'x', 'r']) await page.keyboard.press(one);
   await says(/1 selected.*Failed jobs can be retried when/, '.bulk');
-  await says(/Retry is not possible here\. Failed jobs can be retried when the run has ended/, '.tabled');
+  const told = (text) => until(text, () => page.$eval('.tabled > [role=status]', (e, text) => e.textContent === text, text));
+  await told('Retry is not possible here. Failed jobs can be retried when the run has ended. To do it sooner, cancel the run first.');
+  await page.keyboard.press('a');
+  await told('Approve is not possible here.');
   await page.keyboard.press('Escape');
 });
 
@@ -133,6 +136,17 @@ test('a retry of a canceled run executes what failed, and what was not executed 
   await executes(11);
   assert.match(await line(), /--failed --missed$/);
   assert.equal(await page.$eval('dialog button[type=submit]', (e) => e.textContent), 'Retry');
+  // A preview that fails leaves the choice.
+  await page.setRequestInterception(true);
+  const fail = (request) => void (request.url().endsWith('/retry-preview') ? request.respond({ status: 409, contentType: 'application/problem+json', body: JSON.stringify({ status: 409, detail: 'no sense' }) }) : request.continue());
+  page.on('request', fail);
+  await page.click(box);
+  await until('the failure', async () => /What it would do is not known: no sense/.test(await dialog()));
+  assert.equal(await page.$eval(box, (e) => e.checked), false);
+  page.off('request', fail);
+  await page.setRequestInterception(false);
+  await page.click(box);
+  await executes(11);
   await page.click(box);
   await executes(5);
   await journey.confirm('Retry 5 failed');
@@ -160,6 +174,67 @@ test('three of the failed jobs are selected and retried, and no other', options,
   assert.deepEqual(await keysOf(await retried()), chosen);
 });
 
+// asks is what an open dialog asks; the page has drawn what follows from a key.
+const drawn = () => page.evaluate(() => new Promise((then) => requestAnimationFrame(() => setTimeout(then, 0))));
+const asks = async () => {
+  await drawn();
+  return page.evaluate(() => document.querySelector('dialog[open]')?.ariaLabel ?? '');
+};
+
+test('R retries what is selected, also from its check box, and nothing of the header from within a table', options, async () => {
+  await stage.open(page, 'runs?name=torn');
+  await until('a retry in the header', () => page.$$eval('.title button', (all) => all.some((e) => e.textContent === 'Retry the last one')));
+  await page.focus('[aria-label=Runs] .row .name a');
+  await page.keyboard.press('r');
+  assert.equal(await asks(), '');
+  await page.click('[aria-label="Select all of Runs"]');
+  await page.waitForSelector('.bulk [data-verb=Retry]');
+  await page.keyboard.press('r');
+  assert.match(await asks(), /^Retry \d runs\?$/);
+  await page.keyboard.press('Escape');
+  await page.click('.bulk .end');
+
+  await stage.open(page, `runs/${key(ended)}`);
+  await until('its jobs', () => page.$eval('[aria-label=Jobs]', (e) => e.getAttribute('aria-rowcount') === '13'));
+  await page.click('[aria-label="Select all of Jobs"]');
+  await page.waitForSelector('.bulk [data-verb=Retry]');
+  await page.keyboard.press('r');
+  assert.match(await asks(), /^Retry 11 jobs of /, 'the one that was done is none of them');
+  await page.keyboard.press('Escape');
+  await page.click('.bulk .end');
+  await stage.open(page, `runs/${key(ended)}?state=completed`);
+  await until('one job', () => page.$eval('[aria-label=Jobs]', (e) => e.getAttribute('aria-rowcount') === '2'));
+  await page.click('[aria-label="Select all of Jobs"]');
+  await says(/1 selected.*Nothing can be done/, '.bulk');
+  await page.keyboard.press('r');
+  assert.equal(await asks(), '');
+  await page.click('.bulk .end');
+});
+
+test('more jobs are selected than one retry takes: the bar says it', options, async () => {
+  const [job] = (await stage.get(`/runs/${key(ended)}/items?state=failed&limit=1`)).items;
+  const all = Array.from({ length: 1001 }, (_, i) => ({ ...job, id: `job-${String(i + 1).padStart(5, '0')}`, dedupe_key: `volume-${i}` }));
+  const play = (request) => {
+    const url = new URL(request.url());
+    if (url.pathname.endsWith('/events') && url.search.includes('items')) return; // No stream follows the list.
+    if (!url.pathname.endsWith('/items')) return request.continue();
+    const [cursor, limit, from] = ['cursor', 'limit', 'from'].map((name) => url.searchParams.get(name));
+    const at = Number(cursor ?? from ?? 0);
+    const end = at + Number(limit);
+    void request.respond({ contentType: 'application/json', body: JSON.stringify({ items: all.slice(at, end), total: all.length, next: end < all.length ? String(end) : undefined, as_of: new Date().toISOString() }) });
+  };
+  await stage.open(page, 'workers');
+  await page.setRequestInterception(true);
+  page.on('request', play);
+  await page.evaluate((at) => { location.hash = at; }, `#/runs/${key(ended)}?find=volume`);
+  await until('its jobs', () => page.$eval('[aria-label=Jobs]', (e) => e.getAttribute('aria-rowcount') === '1002'));
+  await page.click('[aria-label="Select all of Jobs"]');
+  await says(/1,001 selected.*One retry has at most 1,000 chosen jobs\./, '.bulk');
+  await page.click('.bulk .end');
+  page.off('request', play);
+  await page.setRequestInterception(false);
+});
+
 test('retry what failed from the first page: an ended run', options, async () => {
   const [{ workflow_id: run }] = await ofTorn();
   const failed = await keysOf(run, 'failed');
@@ -170,6 +245,31 @@ test('retry what failed from the first page: an ended run', options, async () =>
   const next = await retried();
   assert.deepEqual([await keysOf(next), (await stage.get(`/runs/${key(next)}`)).resumes], [failed, run]);
   console.log(`retry an ended run: ${journey.short()}`);
+});
+
+test('canceled runs are retried together, each with what failed or else with what was not executed', options, async () => {
+  const run = await stage.openRun('told');
+  await stage.shell(`roundsman runs cancel ${run} --wait`);
+  // The search knows no counts of a run. Its preview has them.
+  await stage.open(page, 'job-types');
+  await journey.search(run, /Retry told/);
+  await until('the preview', async () => /executes 1 job\./.test(await dialog()));
+  assert.equal(await page.$eval('dialog .preview input[type=checkbox]', (e) => e.checked), true);
+  await page.keyboard.press('Escape');
+
+  await stage.open(page, 'runs?state=canceled');
+  await until('both', () => page.$eval('[aria-label=Runs]', (e) => e.getAttribute('aria-rowcount') === '3'));
+  await page.click('[aria-label="Select all of Runs"]');
+  await journey.click('Retry 2', '.bulk');
+  await journey.confirm('Retry 2');
+  await until('the results', async () => / of 2 done\./.test(await dialog()));
+  assert.match(await dialog(), /2 of 2 done\./);
+  await page.keyboard.press('Escape');
+  const again = (await stage.get('/runs?limit=2')).runs;
+  assert.deepEqual(again.map((one) => one.resumes).sort(), [run, ended].sort());
+  const { workflow_id: torn } = again.find((one) => one.job_type === 'torn');
+  await until('its jobs', async () => (await keysOf(torn)).length > 0);
+  assert.deepEqual(await keysOf(torn), bad);
 });
 
 test('follow output', options, async () => {

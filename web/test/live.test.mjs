@@ -482,6 +482,23 @@ test('a page whose object is removed says so', { skip, timeout: 600_000 }, async
   await page.close();
 });
 
+test('stale jobs are among the failed ones that a retry executes', { skip, timeout: 600_000 }, async () => {
+  await stage.openRun('slow');
+  const [run] = (await stage.get('/runs?counts=true&limit=1')).runs;
+  const page = await told();
+  const topic = '/runs?job_type=quiet&counts=true&limit=100'; // Nothing real happens to it.
+  await stage.open(page, 'runs?name=quiet');
+  await streams(page, topic);
+  const data = { runs: [{ ...run, progress: { ...run.progress, failed: 0 }, counts: { stale: 2 }, standing: { ...run.standing, open: false, operations: ['retry-run'] } }] };
+  await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
+  await page.waitForSelector('[aria-label=Runs] .row');
+  await page.focus('[role=grid][aria-label=Runs]');
+  for (const one of ['j', 'r']) await page.keyboard.press(one);
+  const button = await page.waitForSelector('dialog[open] [type=submit]');
+  assert.deepEqual([await button.evaluate((e) => e.textContent), await page.$eval('dialog .line code', (e) => e.textContent.replace(/(?<=retry )\S+/, 'RUN'))], ['Retry 2 failed', 'roundsman retry RUN --failed']);
+  await page.close();
+});
+
 test('a page of a list that is on its way does not bring back an old first page', { skip, timeout: 600_000 }, async () => {
   await stage.openRun('slow');
   const [run] = (await stage.get('/runs?counts=true&limit=1')).runs;

@@ -64,21 +64,20 @@ function again(id: string, choice: (values: Values) => Record<string, unknown>, 
 
 // retryRun retries what failed. Of a run of a job type, missed adds the jobs that were never executed; a run without a
 // failed job begins with it.
-export function retryRun({ workflow_id: id, kind, progress }: Pick<Run, 'workflow_id' | 'kind' | 'progress'>): Act {
-  const failed = progress?.failed ?? 0;
+export function retryRun({ workflow_id: id, kind, progress, counts }: Pick<Run, 'workflow_id' | 'kind' | 'progress' | 'counts'>): Act {
+  const failed = (progress?.failed ?? 0) + (counts?.stale ?? 0);
   const label = failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry';
   if (kind === 'dag') return again(id, () => ({}), () => '', { label, each });
-  const missed = (values: Values) => values.missed === 'true';
+  const missed = (values: Values) => (values.missed === undefined ? progress !== undefined && failed === 0 : values.missed === 'true');
   return again(id, (values) => filled({ failed: true, missed: missed(values) }), (values) => ` --failed${missed(values) ? ' --missed' : ''}`, {
     label,
     each,
-    typed: { missed: String(progress?.failed === 0) },
     confirm: (values) => (missed(values) ? 'Retry' : label),
   });
 }
 
 const each: NonNullable<Act['each']> = {
-  effect: 'A new run of each executes what failed again. What was done does not run again.',
+  effect: 'A new run of each executes what failed again, or else what was not executed. What was done does not run again.',
   fields: [{ name: 'missed', label: 'Of job types, also the jobs that were not executed', kind: 'checkbox' }],
 };
 

@@ -22,12 +22,18 @@ export function Preview({ id, body, values, set }: { id: string; body: Record<st
   useEffect(() => {
     const ended = new AbortController();
     setError(undefined);
-    send<RetryPreview>({ method: 'POST', path: `${runPath(id)}/retry-preview`, body }, ended.signal).then(setFound, (cause) => ended.signal.aborted || setError(cause));
+    const take = (preview: RetryPreview) => {
+      setFound(preview);
+      // The list that offered it has no counts: nothing failed, so it begins with what was not executed.
+      if (body.failed && values.missed === undefined && preview.jobs?.again_total === 0 && preview.jobs.missed > 0) set({ ...values, missed: 'true' });
+    };
+    send<RetryPreview>({ method: 'POST', path: `${runPath(id)}/retry-preview`, body }, ended.signal).then(take, (cause) => ended.signal.aborted || setError(cause));
     return () => ended.abort();
   }, [id, text]);
-  if (error) return <Failure error={error} what="What it would do is not known" />;
+  const failure = error !== undefined && <Failure error={error} what="What it would do is not known" />;
+  if (found?.jobs) return <Jobs plan={found.jobs} failure={failure} chosen={'items' in body} missed={body.missed === true} setMissed={(missed) => set({ ...values, missed: String(missed) })} />;
+  if (failure) return failure;
   if (!found) return <>What failed runs again. What succeeded does not.</>;
-  if (found.jobs) return <Jobs plan={found.jobs} chosen={'items' in body} missed={values.missed === 'true'} setMissed={(missed) => set({ ...values, missed: String(missed) })} />;
   const [again, kept] = [found.executed ?? [], found.taken_over ?? []];
   const from = new Map<string, string[]>();
   for (const { task, from_run } of kept) from.set(from_run || found.resumes, [...(from.get(from_run || found.resumes) ?? []), task]);
@@ -55,20 +61,25 @@ export function Preview({ id, body, values, set }: { id: string; body: Record<st
 }
 
 // Jobs is the effect for a run of a job type: each job with its former error, or with the reason why it is left
-// out.
-function Jobs({ plan, chosen, missed, setMissed }: { plan: NonNullable<RetryPreview['jobs']>; chosen: boolean; missed: boolean; setMissed: (missed: boolean) => void }) {
+// out. After a failure only the choice is left, which asks for it again.
+function Jobs({ plan, failure, chosen, missed, setMissed }: { plan: NonNullable<RetryPreview['jobs']>; failure: ComponentChildren; chosen: boolean; missed: boolean; setMissed: (missed: boolean) => void }) {
   const nameOf = ({ dedupe_key, job, summary }: { dedupe_key?: string; job?: string; summary?: string }) => dedupe_key || summary || job || '';
   return (
     <span class="preview">
-      A new run of {plan.job_type} executes {plural(plan.again_total, 'job')}. {plan.done > 0 && `${plural(plan.done, 'job')} done before ${plan.done === 1 ? 'does' : 'do'} not run again.`}
+      {failure || `A new run of ${plan.job_type} executes ${plural(plan.again_total, 'job')}. `}
+      {!failure && plan.done > 0 && `${plural(plan.done, 'job')} done before ${plan.done === 1 ? 'does' : 'do'} not run again.`}
       {!chosen && plan.missed > 0 && (
         <label>
           <input type="checkbox" checked={missed} onChange={(event) => setMissed(event.currentTarget.checked)} /> also the {plan.missed.toLocaleString('en')} that {plan.missed === 1 ? 'was' : 'were'} not executed
         </label>
       )}
-      <Names title="Executed again" of={(plan.again ?? []).map((one) => ({ name: nameOf(one), why: one.error || one.state }))} total={plan.again_total} />
-      <Names title="Left out" of={(plan.kept ?? []).map((one) => ({ name: nameOf(one), why: one.detail }))} total={plan.kept_total} />
-      {plan.unchecked && <Names title="Not checked" of={[{ name: plan.unchecked }]} />}
+      {!failure && (
+        <>
+          <Names title="Executed again" of={(plan.again ?? []).map((one) => ({ name: nameOf(one), why: one.error || one.state }))} total={plan.again_total} />
+          <Names title="Left out" of={(plan.kept ?? []).map((one) => ({ name: nameOf(one), why: one.detail }))} total={plan.kept_total} />
+          {plan.unchecked && <Names title="Not checked" of={[{ name: plan.unchecked }]} />}
+        </>
+      )}
     </span>
   );
 }

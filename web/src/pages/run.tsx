@@ -365,6 +365,9 @@ async function readItems(path: string, from: number, to: number): Promise<Item[]
   return found;
 }
 
+// done are the states of jobs that no retry executes.
+const done = ['completed', 'warning'];
+
 function List({ run, found, label, none, sorting, tools, path }: Listed) {
   return (
     <Rows
@@ -382,7 +385,10 @@ function List({ run, found, label, none, sorting, tools, path }: Listed) {
         noun: label.toLowerCase().slice(0, -1),
         name: (item) => (item.dedupe_key ? `${item.dedupe_key} (${item.id})` : item.id),
         acts: actsOnItem,
-        together: (items) => (run.kind === 'group' && run.standing.operations.includes('retry-run') ? [retryJobs(run.workflow_id, items.map((item) => item.id))] : []),
+        together: (items) => {
+          const again = run.kind === 'group' && run.standing.operations.includes('retry-run') ? items.filter(({ state }) => !done.includes(state)) : [];
+          return again.length > 0 ? [retryJobs(run.workflow_id, again.map((item) => item.id))] : [];
+        },
         none: refusal(run),
         read: (from, to) => readItems(path, from, to),
         failed: (item) => isFailed(item.standing.role),

@@ -78,11 +78,15 @@ export function Bulk<T>({
           {verb.label} {verb.on.length.toLocaleString('en')}
         </button>
       ))}
-      {together.map((act) => (
-        <button key={act.label} type="button" data-verb={verbOf(act)} disabled={act.disabled !== undefined} title={act.disabled} onClick={() => ask(act)}>
-          {act.label}
-        </button>
-      ))}
+      {together.map((act) =>
+        act.disabled ? (
+          <span key={act.label}>{act.disabled}</span>
+        ) : (
+          <button key={act.label} type="button" data-verb={verbOf(act)} onClick={() => ask(act)}>
+            {act.label}
+          </button>
+        ),
+      )}
       {verbs.length + together.length === 0 && <span>{pick.none ?? 'Nothing can be done with them together.'}</span>}
       {more && (
         <button type="button" onClick={() => void more()} disabled={busy}>

@@ -164,7 +164,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     const act = chosen.size > 0 || row === undefined ? undefined : [...(pick?.acts(row) ?? []), ...(pick?.together?.([row]) ?? [])].find((one) => verbOf(one) === word);
     if (chosen.size > 0 && button) button.click();
     else if (act) ask(act);
-    else say(`${word} is not possible here.${pick?.none ? ` ${pick.none}` : ''}`);
+    else say(`${word} is not possible here.${word === 'Retry' && pick?.none ? ` ${pick.none}` : ''}`);
   };
   const nextFailed = () => {
     const failed = (row: T | undefined) => row !== undefined && pick?.failed?.(row) === true;

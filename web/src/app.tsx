@@ -8,7 +8,7 @@ import { useGet } from './data';
 import { Bar } from './design/bar';
 import { listen, pages } from './keys';
 import { later } from './later';
-import { LogIn } from './pages/login';
+import { LogIn, meet } from './pages/login';
 import { Overview } from './pages/overview';
 import { arrived, keepPage, toPlace } from './place';
 import { go, type Route, useRoute } from './route';
@@ -192,6 +192,7 @@ function Menu({ current }: { current: string }) {
 
 function Who() {
   const me = useGet<Me>('/me', false).data;
+  useLayoutEffect(() => me && meet(me), [me]);
   return me && me.auth !== 'none' ? <p class="who">{me.name}</p> : null;
 }
 

@@ -62,12 +62,13 @@ test('every code has its button beside it, or says who can act', options, async 
 test('a code in a list has its buttons in a dialog', options, async () => {
   const at = (minutes) => new Date(Date.now() + minutes * 60_000).toISOString();
   const tick = { job_type: 'compact', at: at(-60), state: 'skipped', code: 'PAUSED', text: 'it was paused' };
+  const before = { ...tick, at: at(-120), state: 'missed', code: 'LANE_BUSY' };
   const standing = { state: 'paused', role: 'paused', open: true, operations: [], code: 'PAUSED', cause: 'new disks' };
   const run = { workflow_id: 'group/compact-2026-11-24T02:40:00Z', run_id: 'x', kind: 'group', job_type: 'compact', standing, status: 'Running', started_at: at(-9) };
   const answers = {
     '/runs?': { runs: [run], as_of: at(0) },
     '/forecast': { ticks: [{ ...tick, at: at(60) }], job_types: [{ job_type: 'compact', due: 1, of: 1, runs: 0, skipped: 1 }], as_of: at(0), until: at(9000) },
-    '/ledger': { ticks: [tick], counts: { skipped: 1 }, as_of: at(0), from: at(-9000) },
+    '/ledger': { ticks: [tick, before], counts: { skipped: 1, missed: 1 }, as_of: at(0), from: at(-9000) },
     '/explain': { kind: 'run', name: 'compact', state: 'paused', reasons: [recorded.find((reason) => reason.code === 'PAUSED')] },
   };
   const page = await stage.page({ width: 1440 });

@@ -339,23 +339,27 @@ test('an action that ends after its dialog leaves the next one alone; a refusal 
   await press('Discard', '.settings-of button');
 });
 
-const logIn = async () => {
+const logIn = async (as = stage.key) => {
   await page.waitForSelector('#key');
-  await page.type('#key', stage.key);
+  await page.type('#key', as);
   await page.keyboard.press('Enter');
   await page.waitForSelector('nav.menu');
 };
 
-test('what was typed in a dialog is there after a log-in that interrupts it', { skip, timeout: 600_000 }, async () => {
-  await stage.open(page, 'job-types/compact');
-  await press('Pause', 'main .title button');
-  await type('Why', 'new disks');
-  await held((request) => /\/api\/v1\/me$/.test(request.url()), async ({ answer }) => {
+// ends ends the session of the page.
+const ends = () =>
+  held((request) => /\/api\/v1\/me$/.test(request.url()), async ({ answer }) => {
     await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
     await answer({ status: 401, code: 'UNAUTHENTICATED', detail: 'the session has ended' }, 401);
     await page.waitForSelector('#key');
     await page.evaluate(() => clearInterval(window.look));
   });
+
+test('what was typed in a dialog is there after a log-in that interrupts it', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/compact');
+  await press('Pause', 'main .title button');
+  await type('Why', 'new disks');
+  await ends();
   await logIn();
   await until('the dialog', () => page.$eval('dialog[open] input', (e) => e.value === 'new disks'));
   await closes();
@@ -546,7 +550,7 @@ test('a person who logs in after another one sees nothing of what that one saw',
   await stage.open(page, 'job-types');
   await until('its rows', () => page.$$eval('.row', (all) => all.some((one) => one.textContent.includes('nightly'))));
   let events = false;
-  await held((request) => /\/api\/v1\/me$/.test(request.url()) || (events && /\/events\?/.test(request.url())), async ({ answer }) => {
+  await held((request) => (events ? /\/events\?/ : /\/api\/v1\/me$/).test(request.url()), async ({ answer }) => {
     await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
     await answer({ status: 401, code: 'UNAUTHENTICATED', detail: 'the session has ended' }, 401);
     await page.waitForSelector('#key');
@@ -565,4 +569,33 @@ test('a person who logs in after another one sees nothing of what that one saw',
   await page.evaluate((key) => fetch('auth/key', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ key }) }), stage.key);
   await page.reload();
   await page.waitForSelector('.row');
+});
+
+test('a person who logs in after another one has nothing of what that one typed', { skip, timeout: 600_000 }, async () => {
+  const [other] = (await stage.shell('roundsman keys create another --role worker --worker node-y')).match(/rmk_\S+/);
+  const who = (name) => until(name, () => page.$eval('.who', (e, name) => e.textContent === name, name));
+  const drafts = () => page.evaluate(() => Object.entries(sessionStorage).filter(([name]) => name.startsWith('roundsman.draft.')));
+  await stage.open(page, 'submit/compact');
+  await who('admin');
+  await type('Dedupe key', 'volume-7');
+  const typed = await drafts();
+  assert.match(JSON.stringify(typed), /volume-7/);
+  await stage.open(page, 'job-types/compact');
+  await press('Pause', 'main .title button');
+  await type('Why', 'new disks');
+  await ends();
+  await logIn(other);
+  await who('another');
+  assert.deepEqual([await drafts(), (await page.$$('dialog[open]')).length], [[], 0]);
+
+  // Also after a visit to an identity provider, which has loaded the page again.
+  await page.evaluate(async (typed, key) => {
+    for (const [name, text] of typed) sessionStorage.setItem(name, text);
+    sessionStorage.setItem('roundsman.back', location.hash = '#/submit/compact');
+    await fetch('auth/key', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ key }) });
+  }, typed, stage.key);
+  await page.reload();
+  await page.waitForSelector('#key');
+  assert.deepEqual([await page.$eval('#key', (e) => e.value), await drafts()], ['', []]);
+  await who('admin');
 });

@@ -212,6 +212,12 @@ test('a run of many jobs: its map, its causes, and the retry of what failed', { 
   await until('all failures', () => page.$eval('.causes li', (e) => /^30.*no such disk/s.test(e.textContent)));
   const { map, states } = await stage.get(`/runs/${key(run)}/map`);
   assert.deepEqual([...Buffer.from(map, 'base64')].map((byte) => states[byte]), Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? 'completed' : 'failed')), 'from the record');
+  // A count has all of its jobs, whatever the list has been narrowed to.
+  await page.evaluate(() => { location.hash += '?find=disk-2&since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z'; });
+  const failed = () => page.$$eval('.spreads a', (all) => all.find((a) => /failed/.test(a.textContent)).hash);
+  await until('its address', async () => /state=failed/.test(await failed()) && /find=/.test(page.url()));
+  assert.equal(await failed(), `#/runs/${encodeURIComponent(key(run))}?state=failed`);
+  await stage.open(page, `runs/${key(run)}`);
   await press('Show 30', 'section.alarm');
   await until('the jobs', () => page.$eval('.causes .of', (e) => /disk-1\D/.test(e.textContent)));
   await clean();

@@ -191,6 +191,21 @@ test('a link has the zone, the hidden columns, the rows and the zoom of a timeli
     return theirs.length === here.length && theirs.every(([text, x], i) => text === here[i][0] && Math.abs(x - here[i][1]) < 3); // A link has whole milliseconds.
   });
   assert.equal(await pressed(other), 'By job');
+  // Another zoom is the reader's own, and is not undone by a reload; a link leads back to its own.
+  const zoom = (of) => of.$eval('.timeline', (e) => e.dataset.zoom ?? '');
+  const [link, sent] = [other.url(), await zoom(other)];
+  const fit = () => other.evaluate(() => document.querySelector('.tl-zoom [aria-label^=Fit]').click());
+  assert.notEqual(sent, '');
+  await fit();
+  await until('all times', async () => (await zoom(other)) === '');
+  assert.doesNotMatch(other.url(), /zoom=/);
+  await other.focus('.tl-body');
+  await other.keyboard.press('+');
+  await until('a zoom', async () => !['', sent].includes(await zoom(other)));
+  await other.evaluate((to) => { location.href = to; }, link);
+  await until('the zoom of the link', async () => (await zoom(other)) === sent);
+  await other.evaluate(() => document.querySelector('.asof button').click());
+  await until('all times of now', async () => (await zoom(other)) === '');
 
   await open(mine, 'workers/node-a');
   const hours = (of) => of.$eval('[aria-label=Hours] [aria-pressed=true]', (e) => e.textContent);

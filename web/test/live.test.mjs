@@ -535,3 +535,40 @@ test('a page of a list that is on its way does not bring back an old first page'
   await until('the last change', async () => (await names()).join() === 'z,y');
   await page.close();
 });
+
+test('a verdict comes also if the jobs of its worker change all the time', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
+  await stage.open(page, 'workers/node-b');
+  await streams(page, '/workers/node-b');
+  const [data, verdict] = [await stage.get('/workers/node-b'), await stage.get('/workers/node-b/reboot')];
+  await page.evaluate((data, verdict) => {
+    window.code = 'WORK_WAITS';
+    window.answers = [{ to: '/reboot', get body() { const now = JSON.stringify({ ...verdict, code: window.code }); return new Promise((then) => { setTimeout(() => then(now), 1500); }); } }];
+    let n = 0;
+    window.steady = setInterval(() => {
+      const jobs = [{ group_id: 'group/steady', job_id: `job-${n++}`, state: 'running', started_at: data.since, percent: -1 }];
+      window.happens?.({ topic: '/workers/node-b', data: { ...data, report: { ...data.report, jobs } } });
+    }, 200);
+  }, data, verdict);
+  await shown(page, '.verdict', 'WORK_WAITS');
+  // What comes after the last change is asked after it.
+  await until('a request on its way', () => page.evaluate(() => {
+    const before = window.requests.filter((one) => one.includes('/reboot')).length;
+    if (window.count !== undefined && before > window.count) {
+      window.code = 'DRAIN_FIRST';
+      return true;
+    }
+    window.count = before;
+    return false;
+  }));
+  await until('a change', () => page.evaluate(() => {
+    const now = document.querySelector('[aria-label="Jobs on node-b"]').textContent;
+    const was = (window.was ??= now);
+    if (now === was) return false;
+    clearInterval(window.steady);
+    return true;
+  }));
+  await shown(page, '.verdict', 'DRAIN_FIRST');
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});

@@ -91,6 +91,29 @@ test('an explanation is never shown under the name of another run', { skip, time
   await page.close();
 });
 
+test('the keys of a page are few requests, however many objects are held', { skip, timeout: 600_000 }, async () => {
+  const since = new Date().toISOString();
+  const objects = Array.from({ length: 100 }, (_, i) => ({ name: `volume/${i}`, holders: [{ workflow_id: 'group/many', id: `${i}`, for: `job-${i}`, since }] }));
+  const page = await stage.page();
+  const asked = [];
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    const path = decodeURIComponent(request.url().replace(/.*\/api\/v1/, ''));
+    const answer = (body) => request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify(body) });
+    if (path.startsWith('/events')) return request.abort();
+    if (path.startsWith('/objects')) return answer({ objects });
+    if (path.startsWith('/pools')) return answer({ pools: [] });
+    if (!/^\/runs\/.*items/.test(path)) return request.continue();
+    asked.push(path);
+    return answer({ items: [{ id: 'x', dedupe_key: 'disk' }] });
+  });
+  await page.goto(`${stage.base}#/locks`);
+  await until('keys', async () => (await page.$$('.uses .key')).length >= 20);
+  await page.waitForNetworkIdle({ concurrency: 2 });
+  assert.deepEqual([(await page.$$('[aria-label=Objects] tbody tr')).length, asked.length], [100, 20]);
+  await page.close();
+});
+
 test('a holder has the key of its job, and a pool says who changed its size', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'locks');

@@ -430,6 +430,11 @@ test('past holders, instants and the audit log are sorted as far as they are loa
     await own.$$eval(`.tabled:has(${table}) .columns label`, (all, name) => all.find((e) => e.textContent.trim() === name).querySelector('input').click(), other);
     await until(`${label} without ${other}`, async () => !(await heads()).includes(other));
   }
+  // The orders and the days of one list are none of the other.
+  await own.goto(`${stage.base}#/calendar?sort=begins&type=a&since=${at(0)}&until=${at(9000)}`);
+  await until('other days', async () => (await own.select('.filters select', 'past')).length > 0);
+  await until('the last days', () => own.$('[aria-label=Ledger]'));
+  assert.match(own.url(), /#\/calendar\?type=a&view=past$/);
   assert.deepEqual(own.faults.filter((fault) => !/ERR_FAILED/.test(fault)), []);
   await own.close();
 });

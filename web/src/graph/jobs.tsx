@@ -57,7 +57,7 @@ function Spread({ of }: { of: RunMap }) {
 export const Counted = ({ of }: { of: { state: string; role: Role; n: number }[] }) => (
   <span class="counted">
     {of.map(({ state, role, n }) => (
-      <a key={state} href={hrefWith({ state })}>
+      <a key={state} href={hrefWith({ state, find: '', id: '', since: '', until: '' })}>
         <State word={state} role={role} /> {n.toLocaleString('en')}
       </a>
     ))}

@@ -33,7 +33,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
             ['', 'the next seven'],
             ['past', 'the last seven'],
           ]}
-          set={(value) => setParams({ view: value })}
+          set={(value) => setParams({ view: value, since: '', until: '', sort: '' })}
         />
         <Choice
           label="Instants"
@@ -96,7 +96,6 @@ const isDropped = (tick: Tick) => tick.state === 'skipped' || tick.state === 'mi
 const jobType = (tick: Tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a>;
 const idOf = (tick: Tick) => `${tick.job_type} ${tick.at}`;
 
-// The orders of both lists have the same names: the address keeps its order from one to the other.
 const ofType = { sort: 'job_type', value: (tick: Tick) => tick.job_type };
 const ofState = { sort: 'state', value: (tick: Tick) => ('outcome' in tick && tick.outcome) || tick.state };
 const ofTime = { sort: 'due', value: (tick: Tick) => Date.parse(tick.at) };

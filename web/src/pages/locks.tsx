@@ -22,8 +22,10 @@ export function Locks({ params }: { params: URLSearchParams }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
   const pools = useGet<PoolList>('/pools?limit=1000');
   const objects = useGet<ThingList>('/objects?limit=1000');
+  const held = [...busiest(pools.data?.pools ?? []), ...busiest(objects.data?.objects ?? [])].flatMap((of) => of.holders ?? []);
+  const keyed = new Set(held.filter((use) => use.for && use.workflow_id.startsWith('group/')).slice(0, mostKeys));
   const columns = <T extends Waited>(holders: (of: T) => Use[] | null | undefined) => [
-    { name: 'Held by', show: (of: T) => <Uses of={holders(of) ?? []} none="free" />, wide: true },
+    { name: 'Held by', show: (of: T) => <Uses of={holders(of) ?? []} keyed={keyed} none="free" />, wide: true },
     {
       name: 'Waiting',
       show: (of: T) => <Uses of={of.waiting ?? []} more={(of.waiting_count ?? 0) - (of.waiting ?? []).length} none="nobody" waits />,
@@ -145,7 +147,7 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
   };
 }
 
-// mostKeys is the most holders of one thing whose keys are read.
+// mostKeys is the most holders of the page whose keys are read.
 const mostKeys = 20;
 
 // Key is the dedupe key of a job, which never changes. Admission knows it by its hash only.
@@ -156,15 +158,15 @@ function Key({ run, job }: { run: string; job: string }) {
   return key ? <span class="key">{key} </span> : null;
 }
 
-function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; more?: number; waits?: boolean }) {
+function Uses({ of, keyed, none, more = 0, waits = false }: { of: Use[]; keyed?: Set<Use>; none: string; more?: number; waits?: boolean }) {
   if (of.length === 0) return <span class="faint">{none}</span>;
   return (
     <ul class="uses">
-      {of.map((use, i) => (
+      {of.map((use) => (
         <li key={`${use.workflow_id}${use.id}`}>
           <RunName id={use.workflow_id} item={use.for} />
           {use.n !== undefined && use.n > 1 && ` ×${use.n}`}
-          {use.shared && ' (reads)'} {!waits && i < mostKeys && use.for && use.workflow_id.startsWith('group/') && <Key run={use.workflow_id} job={use.for} />}
+          {use.shared && ' (reads)'} {keyed?.has(use) && <Key run={use.workflow_id} job={use.for ?? ''} />}
           <small>
             <Time at={use.since} />
           </small>{' '}

@@ -136,8 +136,10 @@ function Reboot({ worker }: { worker: Worker }) {
   const from = JSON.stringify([worker.state, (worker.report?.jobs ?? []).map((job) => job.job_id)]);
   const judged = useRef(from);
   useEffect(() => {
-    if (judged.current !== from) void verdict.refetch();
+    if (judged.current === from) return;
     judged.current = from;
+    const again = () => verdict.refetch({ cancelRefetch: false });
+    void (verdict.isFetching ? again().then(again) : again()); // The first one joins what is on its way.
   }, [from]);
   return (
     <Section title="May I reboot this node?">

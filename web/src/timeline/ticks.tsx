@@ -62,7 +62,7 @@ export function TypeTicks({ name }: { name: string }) {
   if (error && bars.length === 0) return <Failure error={error} what="Its instants cannot be shown" />;
   if (past.isPending || next.isPending) return <Awaited />;
   if (bars.length === 0) return null;
-  const dropped = past.data?.ticks.findLast((tick) => tick.state === 'skipped' || tick.state === 'missed');
+  const dropped = past.data?.ticks.find((tick) => tick.state === 'skipped' || tick.state === 'missed');
   const from = Math.min(...bars.map((bar) => bar.from), now - hour);
   const to = Math.max(...bars.map((bar) => bar.to ?? now), now + hour);
   const pad = (to - from) * 0.02;

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isFailed } from '../design/state';
 import { useTheme } from '../graph/roles';
-import { param } from '../route';
+import { param, setParams, useRoute } from '../route';
 import { clockOf, useNow, useZone, zoneOf } from '../time';
 import { type Chosen, zoomInLink, zoomOf } from './brush';
 import { type Bar, type Box, boxes, hit, isLoud, layout, lengthOf, overlaps, type Packed, panned, type Row, shown, steady, ticks, timeAt, type View, within, xOf, yOf, zoomed } from './layout';
@@ -36,7 +36,9 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const body = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, name: 140 });
-  const [chosen, setView] = useState(() => zoomOf(param('zoom')));
+  const linked = useRoute().params.get('zoom');
+  const [own, setOwn] = useState<View>();
+  const chosen = linked ? zoomOf(linked) : own;
   const [top, setTop] = useState(0);
   const [at, setAt] = useState<{ row: string; bar: string }>();
   const [over, setOver] = useState<{ row: string; bar: string }>();
@@ -70,10 +72,17 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const state = useRef({ view, whole, size, top, brush, drawn });
   state.current = { view, whole, size, top, brush, drawn };
 
+  const setView = useCallback((next: View | undefined) => {
+    setOwn(next);
+    if (param('zoom')) setParams({ zoom: '' });
+  }, []);
   const move = useCallback((next: View) => {
     const { whole } = state.current;
     setView(lengthOf(next) >= lengthOf(whole) * 0.9999 ? undefined : next);
   }, []);
+  useEffect(() => {
+    if (linked) setOwn(undefined); // Without the link, all is shown.
+  }, [linked]);
 
   usePointer(body, state, { move, setDrag, setOver });
 

@@ -105,10 +105,10 @@ test('what happens is on screen without a request', { skip, timeout: 600_000 }, 
       ['runs', '.row', 'steps later', () => stage.runDAG('later')],
       ['', '.work', 'steps latest', () => stage.runDAG('latest')],
     ], [
-      ['workers/node-b', '.title .word', 'cordoned', () => post('/workers/node-b/cordon')],
-      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon')],
+      ['workers/node-b', '.title .word', 'cordoned', () => post('/workers/node-b/cordon'), ['workers/node-b/reboot']],
+      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon'), ['workers/node-b/reboot']],
       ['', '.work .code', 'WORKER_CORDONED', () => post('/workers/node-b/cordon')],
-      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon')],
+      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon'), ['workers/node-b/reboot']],
       ['audit?kind=operator', '.row', 'worker/node-a', () => post('/workers/node-a/cordon')],
     ], [
       ['job-types/compact', '.title .word', 'paused', () => post('/job-types/compact/pause')],

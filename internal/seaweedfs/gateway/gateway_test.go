@@ -34,6 +34,8 @@ type fleet struct {
 	refuse  error
 	// leaving, if not nil, keeps members from leaving until it is closed.
 	leaving chan struct{}
+	// during, if not nil, is called while a worker joins.
+	during func(*member)
 }
 
 type member struct {
@@ -51,6 +53,9 @@ func (f *fleet) Join(_ context.Context, worker gateway.Worker) (gateway.Member, 
 	}
 	m := &member{fleet: f, worker: worker, failed: make(chan error, 1), sizes: make(chan [2]int, 10)}
 	f.members[worker.ID] = m
+	if f.during != nil {
+		f.during(m)
+	}
 	return m, nil
 }
 
@@ -238,6 +243,18 @@ func proposalOf(t *testing.T, m *member) json.RawMessage {
 	require.NoError(t, m.handler(t, "weed-vacuum").Detect(t.Context(), jobtype.DetectInput{}, out))
 	require.NotEmpty(t, out.found)
 	return out.found[0].Params
+}
+
+// TestAWorkerIsCalledWhileItJoins: a new worker gets work before its fleet has answered.
+func TestAWorkerIsCalledWhileItJoins(t *testing.T) {
+	t.Parallel()
+	door, all := serve(t, nil)
+	detected := make(chan error, 1)
+	all.during = func(m *member) {
+		detected <- m.handler(t, "weed-vacuum").Detect(t.Context(), jobtype.DetectInput{Cluster: cluster}, &sink{})
+	}
+	connect(t, door, all, fakeworker.Options{ID: "w", Detect: oneVolume})
+	require.NoError(t, <-detected)
 }
 
 func oneVolume(_ context.Context, _ *pb.RunDetectionRequest, emit fakeworker.Emit) error {

@@ -99,13 +99,13 @@ func (g *Gateway) run(l *link) {
 		l.refuse(session.CodeBadHello, err)
 		return
 	}
+	l.do(func(s *session.Session, now time.Time) { s.Accept(now) }) // Its handlers may be called before Join returns.
 	member, err := g.options.Fleet.Join(ctx, worker)
 	cancel()
 	if err != nil {
 		l.refuse(refusal(err), err)
 		return
 	}
-	l.do(func(s *session.Session, now time.Time) { s.Accept(now) })
 	log.Info("a weed worker has joined", "worker", id, "version", profile.Version, "job_types", len(worker.Handlers),
 		"max_detect", worker.MaxDetect, "max_execute", worker.MaxExecute)
 	g.accompany(l, member, log)

@@ -86,7 +86,7 @@ export const meet = ({ name }: Me) => {
   if ((stored(personKey, 'sessionStorage') ?? name) !== name) forget();
   store(personKey, name, 'sessionStorage');
 };
-const known = () => get<Me>('/me').then(meet);
+const known = (signal?: AbortSignal) => get<Me>('/me', signal).then(meet);
 
 async function entered() {
   await known();
@@ -101,7 +101,7 @@ export async function back() {
   if (page === null) return;
   sessionStorage.removeItem(backKey);
   if (location.hash === '') location.hash = page;
-  await known().catch(() => {}); // The page has the error.
+  await known(AbortSignal.timeout(5000)).catch(() => {}); // The page has the error, or meets the person later.
 }
 
 export async function logOut() {

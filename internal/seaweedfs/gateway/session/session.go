@@ -136,7 +136,7 @@ func (s *Session) Tick(now time.Time) {
 	}
 }
 
-// Accept means that the worker has joined the fleet.
+// Accept means that the worker joins the fleet, which may send requests.
 func (s *Session) Accept(now time.Time) {
 	if s.phase == joining {
 		s.phase, s.started = ready, now

@@ -30,12 +30,12 @@ func TestFourLimits(t *testing.T) {
 	s.AwaitFresh(ids...)
 	const wide = "global_execution_concurrency: 100, per_worker_execution_concurrency: 4"
 	s.apply(
-		group{"alone", "steps", wide, jobs, 2, 150},
-		group{"one", "steps", wide, jobs, 2, 150},
-		group{"two", "steps", wide, jobs, 2, 150},
-		group{"handler", "capped", wide, jobs, 2, 150},
-		group{"tasks", "steps", wide, 0, 2, 150},
-		group{"global", "steps", "global_execution_concurrency: 3, per_worker_execution_concurrency: 3", jobs, 2, 150},
+		group{"alone", "steps", wide, jobs, 2, 400},
+		group{"one", "steps", wide, jobs, 2, 400},
+		group{"two", "steps", wide, jobs, 2, 400},
+		group{"handler", "capped", wide, jobs, 2, 400},
+		group{"tasks", "steps", wide, 0, 2, 400},
+		group{"global", "steps", "global_execution_concurrency: 3, per_worker_execution_concurrency: 3", jobs, 2, 400},
 	)
 	finished := func(ref starter.RunRef) {
 		result := s.Result(ref)

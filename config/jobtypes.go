@@ -101,7 +101,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	// An object that begins on the next line is reported at its name.
 	e.node.MoveTo(f.At)
 	if written := e.node.Field("policy"); written != nil {
-		written.Value = l.spelled(written.Value, path+".policy")
+		written.Value = l.spell(written.Value, path+".policy")
 	}
 	l.jobTypeKeys(e.node, path)
 	if e.node.Get("dag") == nil {

@@ -70,8 +70,10 @@ type loader struct {
 }
 
 type reader struct {
-	rank     map[string]int
-	folders  map[string]folder.Folder
+	rank    map[string]int
+	folders map[string]folder.Folder
+	// spelled has the written paths of settings by the path of their setting; see [loader.spell].
+	spelled  map[string]string
 	faults   Faults
 	warnings Faults
 }
@@ -84,7 +86,7 @@ type timetable struct {
 }
 
 func newLoader(options Options) *loader {
-	r := &reader{rank: map[string]int{}, folders: map[string]folder.Folder{}}
+	r := &reader{rank: map[string]int{}, spelled: map[string]string{}, folders: map[string]folder.Folder{}}
 	l := &loader{reader: r, timetable: timetable{reader: r, years: map[string][]window.Span{}}, options: options, handlers: map[string]handler{}}
 	for _, descriptor := range options.Handlers {
 		l.handlers[descriptor.Name] = newHandler(descriptor, options.Validators[descriptor.Name])
@@ -182,6 +184,9 @@ func (r *reader) mergeSection(section string, into, from *yamlread.Node) {
 }
 
 func (r *reader) fault(at yamlread.Place, path, format string, args ...any) {
+	if written, ok := r.spelled[path]; ok {
+		path = written
+	}
 	r.faults = append(r.faults, faultAt(at, path, fmt.Sprintf(format, args...)))
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -26,20 +27,11 @@ func policySettings() []setting {
 	return settings
 }
 
-func policyKeys() []string {
-	settings := policySettings()
-	keys := make([]string, len(settings))
-	for i, s := range settings {
-		keys[i] = s.key
-	}
-	return keys
-}
-
 // policy merges the written keys over the handler's defaults over the built-in ones. A written zero counts.
 func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 	n, path := e.node.Get("policy"), e.path+".policy"
 	policy := e.defaultPolicy()
-	if l.object(n, path, policyKeys()...) {
+	if l.object(n, path, append(spellings(), override.Names()...)...) {
 		l.overlay(n, path, &policy)
 	}
 	dagPolicy(e, &policy)

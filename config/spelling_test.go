@@ -28,11 +28,13 @@ func TestPoliciesAreWrittenAsTasksAre(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, same, specs, "a changed spelling is no change for plan and apply")
 
+	assert.Contains(t, faults(t, minimal+"    policy: {timout: 1m}\n", nil)[0], `policy.timout: unknown key: did you mean "timeout"?`)
+	assert.Contains(t, faults(t, minimal+"    policy: {nonsense: 1m}\n", nil)[0], "unknown key: use one of timeout, concurrency, retries, detection_timeout")
 	assert.Equal(t, []string{
-		"r.yaml:7:24: job_types.tidy.policy.retry_limit: -1 is out of range: use 0 to 100",
+		"r.yaml:7:24: job_types.tidy.policy.retries.limit: -1 is out of range: use 0 to 100",
 		"r.yaml:7:28: job_types.tidy.policy.retries.bakoff: unknown key: did you mean \"backoff\"?",
 		"r.yaml:8:7: job_types.tidy.policy.execution_timeout: is written here and at r.yaml:9: keep one of them",
-		"r.yaml:10:20: job_types.tidy.policy.global_execution_concurrency: is text, but must be an integer up to 2147483647",
+		"r.yaml:10:20: job_types.tidy.policy.concurrency: is text, but must be an integer up to 2147483647",
 	}, faults(t, minimal+strings.Join([]string{
 		"    policy:", "      retries: {limit: -1, bakoff: 1s}", "      timeout: 1m", "      execution_timeout: 1m", "      concurrency: many", "",
 	}, "\n"), nil))

@@ -201,11 +201,11 @@ const (
 	// RefusedCoalesced: another group of the job type already waits for the lane.
 	RefusedCoalesced = "COALESCED"
 	// RefusedTooLarge: the request exceeds the size of a pool.
-	RefusedTooLarge = "TOO_LARGE"
+	RefusedTooLarge = string(CodeTooLarge)
 	// RefusedFull: admission reached its capacity. Object is FullKeys or FullState.
 	RefusedFull = "FULL"
 	// RefusedInvalid: the item breaks the rule in Object.
-	RefusedInvalid = "INVALID"
+	RefusedInvalid = string(CodeInvalid)
 	// RefusedTaken: an asserted item belongs to another holder.
 	RefusedTaken = "TAKEN"
 

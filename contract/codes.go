@@ -96,6 +96,15 @@ const (
 	CodeIdle             Code = "IDLE"
 )
 
+// Codes of refused requests and messages.
+const (
+	CodeRefused  Code = "REFUSED"
+	CodeTooLarge Code = "TOO_LARGE"
+	// CodeIDInUse: another live process has the id of the worker.
+	CodeIDInUse     Code = "ID_IN_USE"
+	CodeUnavailable Code = "UNAVAILABLE"
+)
+
 // NoteCodes lists the codes that runs note in the audit log.
 func NoteCodes() []Code {
 	return []Code{

@@ -20,7 +20,7 @@ func TestNamesThatLookLikeRunsOfOthers(t *testing.T) {
 	}
 }
 
-// Whatever a caller calls a submission or a dry run, its id names the job type.
+// The id of a submission or a dry run names the job type, for any name that a caller chose.
 func TestIDsOfGroupsNameTheirJobType(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

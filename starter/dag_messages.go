@@ -67,7 +67,10 @@ func (d DAGs) change(ctx context.Context, ref RunRef, name string, argument any)
 	if ref.Kind() != KindDAG {
 		return contract.DAGChanged{}, fmt.Errorf("run %s is not a DAG run: see `roundsman runs`", ref.WorkflowID)
 	}
-	if _, err := d.client.Runs().opened(ctx, ref, ": resume it with `roundsman retry "+ref.WorkflowID+"`"); err != nil {
+	if described, err := d.client.Runs().opened(ctx, ref, ""); err != nil {
+		if errors.Is(err, ErrAlreadyEnded) && described.Outcome != contract.OutcomeCompleted {
+			err = fmt.Errorf("%w: resume it with `roundsman retry %s`", err, ref.WorkflowID)
+		}
 		return contract.DAGChanged{}, err
 	}
 	// Without the run id, so that the message follows a continue-as-new.

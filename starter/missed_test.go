@@ -149,6 +149,18 @@ func TestARequestThatIsMissed(t *testing.T) {
 	}
 }
 
+// TestAPauseOfARunThatCannotClose: it has its outcome, but its last messages are not delivered.
+func TestAPauseOfARunThatCannotClose(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	e := serveEndings(t, c)
+	ref := e.start(t, c, contract.DAGWorkflowID("missed", "undelivered"), ending{Delivers: true, Outcome: contract.OutcomeCompleted})
+	err := c.Runs().Pause(t.Context(), ref, "wait")
+	require.NoError(t, c.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", finishSignal, nil))
+	require.ErrorIs(t, err, starter.ErrAlreadyEnded)
+	assert.Equal(t, "run "+ref.WorkflowID+" has already ended its work, and only its last messages are not delivered yet", err.Error())
+}
+
 // TestARequestToAnAttemptThatEnds: the next attempt of a sub-DAG has the same workflow id, and did not get the request.
 func TestARequestToAnAttemptThatEnds(t *testing.T) {
 	t.Parallel()

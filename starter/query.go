@@ -155,7 +155,7 @@ func (c *Client) askError(ctx context.Context, ref RunRef, asked string, began t
 		return down
 	}
 	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return &RefusedError{Asked: asked + " of " + ref.WorkflowID, Reason: refused.Message(), cause: err}
+		return &RefusedError{Asked: ref.WorkflowID, Reason: refused.Message(), cause: err}
 	}
 	return fmt.Errorf("%s of %s: %w", asked, ref.WorkflowID, err)
 }

@@ -56,16 +56,22 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) (read bool, err error) {
 }
 
 // missed returns [ErrAlreadyEnded] if the run had its outcome before it read a request. A canceled run satisfies the
-// cancels of all senders. A run that sends its last messages closes within milliseconds, and has a result only then.
+// cancels of all senders. A run that sends its last messages closes within milliseconds, and has a result only then. If it
+// cannot send them for long, a pause is missed; a cancel may be what has ended it.
 func (r Runs) missed(ctx context.Context, ref RunRef, advice string, cancel bool) error {
 	limited, done := context.WithTimeout(ctx, reactionTimeout)
 	defer done()
 	shown, err := r.Show(limited, ref)
 	for err == nil && shown.Phase == contract.PhaseEnded && rpc.Wait(limited, reactionLook) == nil {
-		shown, err = r.Show(limited, ref)
+		if next, fault := r.Show(limited, ref); fault == nil {
+			shown = next
+		}
 	}
-	if err != nil || shown.Open() || cancel && shown.EndedAs() == string(contract.OutcomeCanceled) {
-		return nil // Without an answer the effect is unknown.
+	switch {
+	case err != nil, shown.Open() && (cancel || shown.Phase != contract.PhaseEnded), cancel && shown.EndedAs() == string(contract.OutcomeCanceled):
+		return nil // Without an answer, or an outcome to cancel, the effect is unknown.
+	case shown.Open():
+		return fmt.Errorf("run %s has %w its work, and only its last messages are not delivered yet", ref.WorkflowID, ErrAlreadyEnded)
 	}
 	return shown.alreadyEnded(advice)
 }

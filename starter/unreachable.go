@@ -27,7 +27,7 @@ func (e *UnreachableError) Unwrap() error { return e.Cause }
 // Why returns the cause in a few words. gRPC's texts do not help an operator.
 func (e *UnreachableError) Why() string {
 	if e.Cause == nil {
-		return "no reason is known"
+		return "the cause is unknown"
 	}
 	text := e.Cause.Error()
 	switch {
@@ -36,9 +36,9 @@ func (e *UnreachableError) Why() string {
 	case strings.Contains(text, "no children to pick from"):
 		return "the host name cannot be resolved"
 	case strings.Contains(text, "server preface"), strings.Contains(text, "broken pipe"), strings.Contains(text, "http2: frame"):
-		return "something listens there that does not speak gRPC without TLS: another program, or a server that wants TLS"
+		return "it does not speak gRPC without TLS: it is another program, or it requires TLS"
 	case strings.Contains(text, "connection reset by peer"):
-		return "it closes the connection at once: another program that does not speak gRPC, a server that wants TLS, or one that is just stopping"
+		return "it closes the connection at once: it is another program, requires TLS, or is stopping"
 	case strings.Contains(text, "authentication handshake failed"):
 		_, reason, _ := strings.Cut(text, "handshake failed: ")
 		return "TLS: " + strings.TrimSuffix(reason, `"`)

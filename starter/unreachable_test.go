@@ -22,7 +22,7 @@ func TestUnreachableSaysWhy(t *testing.T) {
 		`failed reaching server: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`: "dial tcp 127.0.0.1:1: connect: connection refused",
 		`failed reaching server: no children to pick from`: "the host name cannot be resolved",
 		`failed reaching server: connection error: desc = "transport: authentication handshake failed: tls: first record does not look like a TLS handshake"`: "TLS: tls: first record does not look like a TLS handshake",
-		`failed reaching server: write tcp 127.0.0.1:46202->127.0.0.1:44705: write: connection reset by peer`:                                                 "it closes the connection at once: another program that does not speak gRPC, a server that wants TLS, or one that is just stopping",
+		`failed reaching server: write tcp 127.0.0.1:46202->127.0.0.1:44705: write: connection reset by peer`:                                                 "it closes the connection at once: it is another program, requires TLS, or is stopping",
 		`something new`: "something new",
 	} {
 		got := (&starter.UnreachableError{Cause: errors.New(cause)}).Why()

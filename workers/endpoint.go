@@ -74,7 +74,7 @@ func (d *endpoint) stayOpen(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			d.node.options.Logger.Warn("this worker cannot be asked what it runs, trying again", "worker", d.node.options.ID, "error", err)
+			d.node.options.Logger.Warn("requests for this worker's jobs get no answer, trying again", "worker", d.node.options.ID, "error", err)
 			wait = endpointRetry
 		}
 		if rpc.Wait(ctx, wait) != nil {
@@ -88,7 +88,7 @@ func (d *endpoint) nudgePredecessor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, nudgeTimeout)
 	defer cancel()
 	_, err := d.client.QueryWorkflow(ctx, contract.WorkerWorkflowID(d.node.options.ID), "", contract.QueryRefresh)
-	d.node.options.Logger.Debug("told the process that was replaced", "worker", d.node.options.ID, "error", err)
+	d.node.options.Logger.Debug("notified the replaced process", "worker", d.node.options.ID, "error", err)
 }
 
 func (d *endpoint) open(ctx context.Context) error {

@@ -63,7 +63,7 @@ func (n *Node) prepare(ctx context.Context) {
 		name := handler.Descriptor().Name
 		dir := filepath.Join(n.options.DataDir, "workers", n.options.ID+".state", name)
 		if err := preparer.PrepareNode(ctx, n.options.ID, dir); err != nil {
-			n.options.Logger.Error("what an earlier process of this worker left on the node is not all ended", "worker", n.options.ID, "handler", name, "error", err)
+			n.options.Logger.Error("cannot end all programs of this worker's earlier process", "worker", n.options.ID, "handler", name, "error", err)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (n *Node) stayRegistered(ctx context.Context) {
 			continue
 		}
 		n.accepted.Store(false)
-		n.options.Logger.Warn("the registry does not know this worker, registering again", "worker", n.options.ID)
+		n.options.Logger.Warn("this worker is not registered, registering again", "worker", n.options.ID)
 		settings, err = n.registry.register(ctx, false)
 		if ctx.Err() != nil {
 			return
@@ -156,7 +156,7 @@ func (n *Node) stop(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(ctx, n.options.DrainTimeout)
 	defer cancel()
 	if !await(drain, stopped) && len(n.Running()) > 0 {
-		n.options.Logger.Info("handing back what still runs", "worker", n.options.ID, "running", len(n.Running()))
+		n.options.Logger.Info("handing back the running jobs", "worker", n.options.ID, "running", len(n.Running()))
 	}
 	n.jobs.Drain()
 	handBack, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.options.CancelGrace+reportTime)

@@ -30,8 +30,8 @@ type Watched interface {
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 }
 
-// Asked is the part of the SDK's client that sends requests to running groups.
-type Asked interface {
+// Requester is the part of the SDK's client that sends requests to running groups.
+type Requester interface {
 	ListWorkflow(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error)
 	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
 }
@@ -39,7 +39,7 @@ type Asked interface {
 // Temporal is the required part of the SDK's client.
 type Temporal interface {
 	Watched
-	Asked
+	Requester
 }
 
 // Activities has the activities as methods.

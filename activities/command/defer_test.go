@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
 func TestAnExitCodeDefers(t *testing.T) {
@@ -52,4 +55,25 @@ func TestAGuardRunsFirst(t *testing.T) {
 	missing := execute(t, shell("true").with(block{"guard": block{"command": []string{"/no/guard"}}}), jobtype.Job{})
 	require.ErrorIs(t, missing.Err, jobtype.ErrNotInstalled)
 	assert.ErrorContains(t, missing.Err, "guard: ")
+}
+
+// TestAStoppedGuardBeganNothing: a held job still waits for its worker.
+func TestAStoppedGuardBeganNothing(t *testing.T) {
+	t.Parallel()
+	for cause, began := range map[error]bool{jobtype.ErrCanceled: false, jobtype.ErrDraining: false, jobtype.ErrDeadline: true} {
+		mark := filepath.Join(t.TempDir(), "began")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			assert.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, time.Minute, time.Millisecond)
+			cancel(cause)
+		}()
+		guarded := shell("true").with(block{"guard": block{"command": []string{"sh", "-c", "touch " + mark + "; sleep 600"}}})
+		job := jobtype.Job{Settings: raw(t, guarded)}
+		got := jobtypetest.Execute(ctx, newHandler(0), job)
+		require.ErrorIs(t, got.Err, cause)
+		assert.Equal(t, began, !errors.Is(got.Err, jobtype.ErrAtCapacity), "%v", got.Err)
+		got = jobtypetest.Execute(ctx, newHandler(0), job)
+		require.ErrorIs(t, got.Err, cause)
+		assert.Equal(t, began, !errors.Is(got.Err, jobtype.ErrAtCapacity), "before the guard: %v", got.Err)
+	}
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		return jobtype.Result{}, jobtype.Permanent(err)
 	}
 	if ctx.Err() != nil {
-		return jobtype.Result{}, context.Cause(ctx)
+		return jobtype.Result{}, notBegun(ctx, context.Cause(ctx))
 	}
 	owner := jobOwner(job)
 	if err := h.awaitEnd(ctx, job.WorkerID, owner, progress); err != nil {
@@ -29,7 +30,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	}
 	program := h.program(ready, jobEnvironment(job), input, job.WorkerID)
 	if err := program.awaitGuard(ctx, ready.Guard, newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner); err != nil {
-		return jobtype.Result{}, err
+		return jobtype.Result{}, notBegun(ctx, err)
 	}
 	jobtype.KeepOutput(progress, ready.Output.Policy())
 	log := jobtype.Log(progress)
@@ -40,6 +41,15 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		result, err = settings.run(ctx, program, progress, log)
 	}
 	return hooks.close(ctx, progress, result, err)
+}
+
+// notBegun makes err a [jobtype.ErrAtCapacity] if the job is canceled or drains: it does not count as one that has run. Over
+// its time it counts, or a guard that hangs would be tried forever.
+func notBegun(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause == nil || errors.Is(cause, jobtype.ErrDeadline) {
+		return err
+	}
+	return fmt.Errorf("%w: not started: %w", jobtype.ErrAtCapacity, err)
 }
 
 func (s executeSettings) run(ctx context.Context, program program, progress jobtype.Progress, log io.Writer) (jobtype.Result, error) {

@@ -31,9 +31,6 @@ func (p program) awaitGuard(ctx context.Context, guard launch.Guard, watched *wa
 	case outcome.code == 0 && outcome.signal == "":
 		return nil
 	}
-	end := fmt.Sprintf("%s exited with status %d", guard.Command[0], outcome.code)
-	if outcome.signal != "" {
-		end = fmt.Sprintf("%s was killed by a signal (%s)", guard.Command[0], outcome.signal)
-	}
+	end := describe(guard.Command[0], outcome, "", "").Error()
 	return jobtype.DeferGuard(guard.Interval(), cmp.Or(jobtype.OneLine(lastLine(output.Text()), jobtype.MaxSummaryBytes), end))
 }

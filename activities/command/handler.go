@@ -80,7 +80,7 @@ func New(options Options) *Handler {
 
 // PrepareNode implements [jobtype.NodePreparer]: it ends the programs of an earlier process and starts its owed hooks.
 func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
-	opened, err := openLedger(dir)
+	opened, err := again(ctx, func() (*ledger, error) { return openLedger(dir) })
 	if err != nil {
 		return err
 	}

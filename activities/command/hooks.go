@@ -176,7 +176,7 @@ func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger, 
 	if ledger.dir == "" {
 		return nil
 	}
-	left, err := hook.Read(ledger.dir)
+	left, err := again(ctx, func() ([]*hook.Owed, error) { return hook.Read(ledger.dir) })
 	for _, owed := range left {
 		p := h.program(rendered{Spec: owed.Launch}, owed.Own, nil, workerID)
 		p.owner = owner{Job: owed.Job, Key: owed.Key, Attempt: owed.Attempt}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -193,13 +194,14 @@ const endPoll = 20 * time.Millisecond
 // endLeftovers ends the programs of an earlier process. One that does not die is stuck and stays noted: no job starts next
 // to it. With err, others may live.
 func (l *ledger) endLeftovers(ctx context.Context) (stuck, err error) {
-	left, unread := l.read()
+	left, unread := again(ctx, l.read)
 	for _, n := range left {
 		n.abandon()
 		l.add(n)
 	}
-	for ending := newEnding(); len(left) > 0; {
-		table, err := l.lookAgain(ctx)
+	ending := &ending{begun: time.Now(), asked: map[string]bool{}, killed: map[string]time.Time{}}
+	for len(left) > 0 {
+		table, err := again(ctx, l.table)
 		if err != nil {
 			return stuck, errors.Join(unread, err)
 		}
@@ -222,14 +224,15 @@ func (l *ledger) endLeftovers(ctx context.Context) (stuck, err error) {
 	return stuck, unread
 }
 
-const lookLimit = 10 * time.Second
-
-// lookAgain bears a node that is short of files for a moment: a worker prepares its node only once.
-func (l *ledger) lookAgain(ctx context.Context) ([]process, error) {
-	for begun := time.Now(); ; {
-		table, err := l.table()
-		if err == nil || time.Since(begun) >= lookLimit || !waitContext(ctx, endPoll) {
-			return table, err
+// again waits while the node is short of files: a worker prepares its node only once, and could start nothing meanwhile.
+func again[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	for waits := false; ; waits = true {
+		got, err := read()
+		if !isAny(err, short()) || !waitContext(ctx, endPoll) {
+			return got, err
+		}
+		if !waits {
+			slog.Error("the worker cannot read what its earlier process left, and waits until it can; raise the limit of open files if this lasts", "error", err)
 		}
 	}
 }
@@ -238,10 +241,6 @@ type ending struct {
 	begun  time.Time
 	asked  map[string]bool
 	killed map[string]time.Time
-}
-
-func newEnding() *ending {
-	return &ending{begun: time.Now(), asked: map[string]bool{}, killed: map[string]time.Time{}}
 }
 
 // A living shim has sent SIGTERM itself.
@@ -265,12 +264,8 @@ func (e *ending) step(n *note, living []process, supervised bool) bool {
 }
 
 func waitContext(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	limited, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-limited.Done()
+	return ctx.Err() == nil
 }

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/internal/lib/hook"
@@ -69,6 +71,9 @@ func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest //
 	got := jobtypetest.Execute(t.Context(), handler, job)
 	require.ErrorIs(t, got.Err, jobtype.ErrAtCapacity, "nothing of the same job starts before")
 	require.ErrorContains(t, got.Err, "NOT_ENDED: an owed hook of attempt 1 runs here, or is tried until it starts; see the log of worker node-a")
+	stopped := jobtypetest.Execute(t.Context(), handler, job, jobtypetest.CancelAtReport(1, jobtype.ErrCanceled))
+	require.ErrorIs(t, stopped.Err, jobtype.ErrAtCapacity, "it only waited")
+	require.ErrorIs(t, stopped.Err, jobtype.ErrCanceled)
 	assert.Eventually(t, log.has("is tried again"), time.Minute, 10*time.Millisecond)
 	assert.True(t, log.has("file="+filepath.Join(state, "mark.hooks.json"))())
 	assert.True(t, log.has("ENV_FILE: "+filepath.Join(dir, "later")+": no such file")())
@@ -80,6 +85,25 @@ func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest //
 	assert.Equal(t, "finally\n", book(dir))
 	assert.Empty(t, owedIn(t, state))
 	assert.NoError(t, jobtypetest.Execute(t.Context(), handler, job).Err)
+}
+
+// A node that is short of files keeps no hook waiting until the worker is started again. Not parallel: the limit is that of
+// the process.
+func TestOwedHooksRunOnceTheirFileCanBeRead(t *testing.T) { //nolint:paralleltest // see above
+	log, dir, state := newLog(t), t.TempDir(), t.TempDir()
+	owe(t, dir, state, launch.Spec{})
+	var limit unix.Rlimit
+	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &limit))
+	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: limit.Max}, nil))
+	prepared := make(chan error, 1)
+	go func() { prepared <- newHandler(0).PrepareNode(context.WithoutCancel(t.Context()), "node-a", state) }()
+	waits := assert.Eventually(t, log.has("too many open files"), 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &limit, nil))
+	require.NoError(t, <-prepared)
+	require.True(t, waits)
+	require.Eventually(t, log.has("have run"), time.Minute, 10*time.Millisecond)
+	assert.Equal(t, "finally\n", book(dir))
+	assert.Empty(t, owedIn(t, state))
 }
 
 // The program of the hooks may be the one whose note cannot be read.

@@ -25,8 +25,8 @@ func detectionOwner(in jobtype.DetectInput) owner {
 	return owner{Key: "detection/" + in.JobType}
 }
 
-// awaitEnd waits for the end of earlier programs of the same work. After that time the error is
-// [jobtype.ErrAtCapacity], so the job is placed again without a retry.
+// awaitEnd waits for the end of earlier programs of the same work. After that time, or at the end of ctx, the error is
+// [jobtype.ErrAtCapacity]: the job is placed again without a retry, and does not count as one that has run.
 func (h *Handler) awaitEnd(ctx context.Context, workerID string, owner owner, progress jobtype.Progress) error {
 	ledger := h.ledger(workerID)
 	for begun := time.Now(); ; {
@@ -46,7 +46,7 @@ func (h *Handler) awaitEnd(ctx context.Context, workerID string, owner owner, pr
 			progress.Report(-1, "waiting", message)
 		}
 		if !waitContext(ctx, endWaitPoll) {
-			return fmt.Errorf("not started: %s: %w", message, context.Cause(ctx))
+			return fmt.Errorf("%w: %s: %w", jobtype.ErrAtCapacity, message, context.Cause(ctx))
 		}
 	}
 }

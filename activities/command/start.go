@@ -13,9 +13,12 @@ import (
 
 // exhausted are the errors of a node without room for another process.
 func exhausted() []error {
-	return []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EAGAIN, syscall.ENOBUFS, syscall.ETXTBSY,
-	}
+	return append(short(), syscall.ENOSPC, syscall.EDQUOT, syscall.ETXTBSY)
+}
+
+// short are those that also stop a node from reading.
+func short() []error {
+	return []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.ENOBUFS}
 }
 
 // absent are the errors of a program or directory that this node lacks or cannot run.

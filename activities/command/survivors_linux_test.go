@@ -35,7 +35,7 @@ flock -n 9 || { echo "two at once" >> "$1/overlaps"; exit 9; }
 exec sleep "$2"
 `
 
-// nobody is an ordinary user that every Linux has.
+// nobody is an ordinary user of every Linux.
 const nobody = 65534
 
 // site is a directory for all users, with lone and this test binary in it.
@@ -61,10 +61,10 @@ func newSite(t *testing.T, uid int) *site {
 		t.Skip("only root can start a worker as another user and run su and runuser")
 	}
 	// t.TempDir is below a directory that only root may enter.
-	dir, err := os.MkdirTemp("", "survivors") //nolint:usetesting // as the comment says
+	dir, err := os.MkdirTemp("", "survivors") //nolint:usetesting // see above
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o777))                                             //nolint:gosec // for everybody, as the comment says
+	require.NoError(t, os.Chmod(dir, 0o777))                                             //nolint:gosec // for all users, see site
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "lone.sh"), []byte(lone), 0o755)) //nolint:gosec // as above
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600))
 	require.NoError(t, os.Chmod(filepath.Join(dir, "lock"), 0o666)) //nolint:gosec // as above
@@ -84,7 +84,7 @@ func copyOfExecutable(t *testing.T, from, to string) {
 	t.Helper()
 	output, err := exec.Command("cp", from, to).CombinedOutput() //nolint:gosec // the test's own paths
 	require.NoError(t, err, string(output))
-	require.NoError(t, os.Chmod(to, 0o755)) //nolint:gosec // everybody starts it
+	require.NoError(t, os.Chmod(to, 0o755)) //nolint:gosec // all users start it
 }
 
 // worker starts a worker process that runs script.

@@ -136,7 +136,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 	return in
 }
 
-// tell stores a report and observes again, as the registry does.
+// Like the registry, tell stores a report and observes again.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
 		who := change.Incarnation

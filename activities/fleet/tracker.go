@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
 // tracker judges heartbeats. It is pure: times and the server's lists are data.
@@ -173,7 +174,7 @@ func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 		return
 	}
 	p.Beat = time.Time{}
-	p.date(earliest(s.beat.Add(-p.Skew()), now))
+	p.date(instant.Earlier(s.beat.Add(-p.Skew()), now))
 }
 
 // The change happened between the last look without it and now; that bounds the skew, and the skew dates the beat.
@@ -227,11 +228,4 @@ func (t *tracker) report() (contract.ObserveWorkersResult, bool) {
 
 func (t *tracker) thresholdReached() bool {
 	return !t.wakeAt.IsZero() && !t.until.Before(t.wakeAt) && t.until.Sub(t.since) >= t.settle()
-}
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

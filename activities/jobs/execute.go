@@ -64,6 +64,7 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 	if refusal != nil {
 		close(r.ended)
 		state := r.state()
+		state.DurationMS = 0 // It did not run.
 		state.Failure, state.Message = refusal.kind, head(refusal.message, maxFailureMessage)
 		return state, true
 	}
@@ -84,10 +85,14 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 	return r.conclude(result, true)
 }
 
+// Canceled or draining, the job did not begin. Over its time it counts, or it would be tried forever.
 func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobtype.Job, error) {
 	in, err := r.activities.commons.Fetch(ctx, r.key.group, in, r.progress.Alive)
 	if errors.Is(err, pages.ErrLost) {
 		return jobtype.Job{}, jobtype.Permanent(contract.CodePageLost.Wrap(err))
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, jobtype.ErrDeadline) {
+		err = fmt.Errorf("%w: not started: %w", jobtype.ErrAtCapacity, err)
 	}
 	if err != nil {
 		return jobtype.Job{}, err

@@ -23,8 +23,10 @@ const (
 // unless another attempt may already run. At the end of the worker's life it is kept for the next process.
 func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
 	settled := r.progress.outcome()
-	cause := r.cause
-	if !ended {
+	var cause error
+	if ended {
+		cause = r.cause // Before, the handler's goroutine may write it.
+	} else {
 		cause = context.Cause(r.ctx)
 	}
 	if settled != nil && !errors.Is(cause, jobtype.ErrLeaseLost) {
@@ -44,7 +46,8 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 	return state, true
 }
 
-// classify judges an error by cause, unless that is nil: the work has ended by itself.
+// classify judges an error by cause, unless that is nil: the work has ended by itself. With ErrAtCapacity it did not begin,
+// whatever the cause.
 func (r *attempt) classify(result jobtype.Result, err, cause error) (state contract.ExecuteState, report bool) {
 	state = r.state()
 	if err == nil {
@@ -62,10 +65,10 @@ func (r *attempt) classify(result jobtype.Result, err, cause error) (state contr
 		if deferral.Guard {
 			state.Failure = contract.FailureGuard
 		}
-	case cause == nil:
-		state.Failure = failureKind(err)
 	case errors.Is(cause, jobtype.ErrLeaseLost):
 		return state, false
+	case cause == nil || errors.Is(err, jobtype.ErrAtCapacity):
+		state.Failure = failureKind(err)
 	case errors.Is(cause, jobtype.ErrDraining):
 		state.Failure = contract.FailureDraining
 	case errors.Is(cause, jobtype.ErrCanceled):

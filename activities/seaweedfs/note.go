@@ -23,10 +23,10 @@ func (w *walk) note(ctx context.Context, call steps.Call) {
 }
 
 // forget removes the note of an ended move, unless the source stays read-only by this move, or by an earlier one that a
-// failed job may not have repaired.
+// failed job may not have repaired. A move that does not settle lists nothing, so its source may be read-only, too.
 func (w *walk) forget(ctx context.Context, end steps.End) {
 	move, ok := w.work.(*steps.Move)
-	if !ok || (move.Marked || !end.OK) && slices.Contains(end.Left, steps.Leftover{Kind: steps.LeftReadOnly, Server: move.Source}) {
+	if !ok || end.Code == steps.TooManySteps || (move.Marked || !end.OK) && slices.Contains(end.Left, steps.Leftover{Kind: steps.LeftReadOnly, Server: move.Source}) {
 		return
 	}
 	if err := w.underLease(ctx, func(ctx context.Context) error { return w.cluster.RemoveNote(ctx, w.volume) }); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
@@ -81,6 +82,25 @@ func TestAFailedRepairKeepsItsNote(t *testing.T) {
 		f.SetFault(nil)
 		require.Equal(t, repair, f.detect("volume_balance", `{"min_server_count":10}`), want)
 	}
+}
+
+// TestAMoveThatDoesNotSettleKeepsItsNote: its end lists nothing that is left behind, as nobody knows it.
+func TestAMoveThatDoesNotSettleKeepsItsNote(t *testing.T) {
+	t.Parallel()
+	f := lone(t)
+	balance, ok := f.handlers["volume_balance"].(*handler)
+	require.True(t, ok)
+	cluster, err := balance.connections.of(f.block)
+	require.NoError(t, err)
+	hold, err := cluster.keeper.Enter(t.Context())
+	require.NoError(t, err)
+	move := &steps.Move{Volume: 1, Source: f.servers[0], Target: f.servers[1]}
+	w := &walk{cluster: cluster, work: move, volume: 1, hold: hold, report: func(stage, message string) { t.Log(stage, message) }}
+	w.forget(t.Context(), steps.End{Code: steps.TooManySteps})
+	hold.Leave()
+	repairs := f.detect("volume_balance", `{"min_server_count":10}`)
+	require.Len(t, repairs, 1)
+	assert.Regexp(t, "volume 1: make it writable again on "+f.servers[0], repairs[0].Summary)
 }
 
 // TestAnOperatorsMarkStays: a mark by `volume.mark -readonly` survives a restart, the mark of a move does not.

@@ -58,6 +58,10 @@ func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Sp
 		r.at(root, "a spec must be a mapping with version, name and tasks, not %s", kindOf(root))
 		return s
 	}
+	if types := root.Get("job_types"); types != nil {
+		r.at(types, "this is a configuration, not a DAG: check it with `roundsman validate --config FILE`, apply it with `roundsman apply`")
+		return s
+	}
 	s.doubtful = r.watched(root, "a spec", []string{"params"}, []field{
 		{"version", func(n *yamlread.Node) {
 			if s.Version = r.number(n, "version", 0, math.MaxInt32); s.Version != Version && n.Kind == yamlread.Integer {

@@ -61,7 +61,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 			return nil, err
 		}
 		if options.Health.runs != nil {
-			options.Health.runs.Know(appliedTypes(options.Client))
+			options.Health.runs.Seed(appliedTypes(options.Client))
 		}
 		if len(options.Notify.Receivers) > 0 {
 			if err := options.Health.told.Add(newNotifyMetrics(options.Client)); err != nil {

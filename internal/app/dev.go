@@ -7,14 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"go.uber.org/fx"
 
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/config"
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/doctor"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -235,12 +233,17 @@ func (d *Dev) apply(ctx context.Context, options DevOptions) error {
 	return err
 }
 
-// amongOthers is plan for a server that others use, too. It deletes nothing, and a job type without an owner is theirs.
+// amongOthers is plan for a server that others use, too. It deletes nothing, and a job type without a known owner is theirs.
 func amongOthers(plan jobtypes.Plan, owner string, tell func(string)) (jobtypes.Plan, error) {
 	var faults []error
 	for _, change := range plan.Changes {
-		if slices.ContainsFunc(change.Fields, func(field contract.FieldChange) bool { return field.Path == "owner" && field.Before == "" }) {
-			faults = append(faults, fmt.Errorf("job type %s is on this server already, without an owner: rename it here, or change it with `roundsman apply`", change.JobType))
+		for _, field := range change.Fields {
+			switch {
+			case field.Path == "owner" && field.Before == "":
+				faults = append(faults, fmt.Errorf("job type %s is on this server already, without an owner: rename it here, or change it with `roundsman apply`", change.JobType))
+			case field.Path == jobtypes.PathInput:
+				faults = append(faults, fmt.Errorf("job type %s is on this server already, and its settings cannot be read, so its owner is unknown: rename it here, or repair it with `roundsman apply`", change.JobType))
+			}
 		}
 	}
 	if len(faults) > 0 {

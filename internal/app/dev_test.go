@@ -30,4 +30,9 @@ func TestDevAmongOthersDeletesNothingAndTakesOverNothing(t *testing.T) {
 	_, err = amongOthers(jobtypes.Plan{Changes: []jobtypes.Change{created, theirs}}, "dev", tell)
 	require.ErrorContains(t, err, "job type theirs is on this server already, without an owner")
 	assert.NotContains(t, err.Error(), "new")
+
+	damaged := jobtypes.Change{JobType: "damaged", Action: jobtypes.ActionDrift, Fields: []contract.FieldChange{{Path: jobtypes.PathInput, Before: "unreadable", Drift: true}}}
+	_, err = amongOthers(jobtypes.Plan{Changes: []jobtypes.Change{created, damaged}}, "dev", tell)
+	require.ErrorContains(t, err, "job type damaged is on this server already, and its settings cannot be read")
+	require.ErrorContains(t, err, "or repair it with `roundsman apply`")
 }

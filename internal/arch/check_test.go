@@ -136,12 +136,12 @@ func brokenCases() []struct {
 			"dag/run_test.go": "/* that bounced */",
 		}, []string{`dag/run.go:4 writes "Anew"`, `dag/run.go:7 writes "sent ahead"`, `dag/run_test.go:4 writes "bounced"`}},
 		{"sentence-subject", sources{
-			"dag/run.go":      "// f ends it. What\n// runs continues.\nfunc f() {}\n\n// What says what is there. Whatever is left stays.\nvar What = 1",
+			"dag/run.go":      "// f ends it. What\n// runs continues.\nfunc f() {}\n\n// What says what is there. Whatever is left stays.\nvar What = 1\n" + lines(200, "// f does it."),
 			"dag/run_test.go": "// Nobody waits.",
 			"dag/wait.go":     "// Nobody waits.",
 		}, []string{`dag/run.go:4 begins a sentence with "What r"`, `dag/wait.go:4 begins a sentence with "Nobody w"`}},
-		{"plain-english", sources{"dag/run.go": lines(18, "// f does it.") + lines(2, "// f says what it does.")}, []string{
-			"dag: 2 clauses in 21 comment lines; at most 1 are allowed", "dag: 2 verbs of speech in 21 comment lines; at most 1 are allowed",
+		{"plain-english", sources{"dag/run.go": lines(96, "// f does it.") + lines(2, "// f says what it does."), "config/x.go": "// f says what it does."}, []string{
+			"dag: 2 clauses in 99 comment lines; at most 1 are allowed", "dag: 2 verbs of speech in 99 comment lines; at most 1 are allowed",
 		}},
 		{"plain-english", sources{"config/x_test.go": lines(5, "/* nobody\nasked */") + lines(10, "var _ = 1 // f does it.")}, []string{
 			"config: 5 clauses in 21 comment lines;", "config: 5 verbs of speech in 21 comment lines;",
@@ -151,8 +151,9 @@ func brokenCases() []struct {
 			"config/load_test.go": `
 func f(t T) { assert.Less(t, time.Since(b), 3); took := time.Since(b).Seconds(); require.LessOrEqualf(t, took, 3, "") }
 func g(t T) { if per := time.Since(b) / 2; per > max { t.Errorf("slow") } }
-func h(t T) { assert.InDelta(t, 3, time.Since(b).Seconds(), 1); assert.Greater(t, limit, time.Since(b)) }`,
-		}, []string{"load_test.go:5 asserts", "load_test.go:5 asserts", "load_test.go:6 fails for", "load_test.go:7 asserts", "load_test.go:7 asserts"}},
+func h(t T) { assert.InDelta(t, 3, time.Since(b).Seconds(), 1); assert.Greater(t, limit, time.Since(b)) }
+func i(t T) { assert.WithinDuration(t, b, time.Now().Add(hour), 1); assert.WithinRange(t, got, b, time.Now()) }`,
+		}, []string{"load_test.go:5 asserts", "load_test.go:5 asserts", "load_test.go:6 fails for", "load_test.go:7 asserts", "load_test.go:7 asserts", "load_test.go:8 asserts"}},
 		{"named-workflows", sources{"workers/group.go": "func f(w R) { w.RegisterWorkflowWithOptions(func() {}, 1); w.RegisterWorkflow(make()) }"}, []string{"without a name", "without a name"}},
 	}
 }

@@ -3,13 +3,14 @@ package arch
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 	"strings"
 )
 
 func elapsedRules() []Rule {
 	return []Rule{{
 		Name: "no-timed-assertion", Source: styleSection, Find: timedAssertions,
-		Fix: "bound the work by a count (calls, nodes, bytes, testing.AllocsPerRun) or compare the order of two events; bench/ measures time",
+		Fix: "bound the work by a count (calls, nodes, bytes, testing.AllocsPerRun) or compare the order of two events (WithinRange); bench/ measures time",
 	}}
 }
 
@@ -17,6 +18,15 @@ func elapsedRules() []Rule {
 var elapsedArgument = map[string]int{ //nolint:gochecknoglobals // constant table
 	"Less": 1, "Lessf": 1, "LessOrEqual": 1, "LessOrEqualf": 1, "InDelta": 2, "InDeltaf": 2, "InEpsilon": 2, "InEpsilonf": 2,
 	"Greater": 2, "Greaterf": 2, "GreaterOrEqual": 2, "GreaterOrEqualf": 2,
+}
+
+// isTimed reports whether the assertion bounds the wall clock: by an elapsed time, or by the distance to now.
+func isTimed(name string, args []ast.Expr, elapsed func(ast.Node) bool) bool {
+	if strings.HasPrefix(name, "WithinDuration") {
+		return slices.ContainsFunc(args, func(arg ast.Expr) bool { return mentions(arg, "time", "Now") })
+	}
+	at, bounds := elapsedArgument[name]
+	return bounds && len(args) > at && elapsed(args[at])
 }
 
 // Functions with a simulated clock (testing/synctest) may compare its times.
@@ -48,8 +58,7 @@ func timedIn(f File, p Package, body *ast.BlockStmt) []string {
 			}
 		case *ast.CallExpr:
 			from, name := selected(n.Fun)
-			at, asserts := elapsedArgument[name]
-			if (from == "assert" || from == "require") && asserts && len(n.Args) > at && timed(n.Args[at]) {
+			if (from == "assert" || from == "require") && isTimed(name, n.Args, timed) {
 				found = append(found, fmt.Sprintf("%s asserts on an elapsed time", f.at(p, n.Pos())))
 			}
 		case *ast.IfStmt:

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,21 @@ func TestEveryDecisionIsListed(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, known, listed)
+}
+
+// maxChange is the number of characters of a line in CHANGELOG.md.
+const maxChange = 100
+
+// TestEachChangeIsOneLine checks the entries of CHANGELOG.md.
+func TestEachChangeIsOneLine(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "CHANGELOG.md"))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), maxChange, line)
+		assert.False(t, strings.HasPrefix(line, "  "), "%q continues an entry: make it one line", line)
+	}
 }
 
 func section(t *testing.T, title string) string {

@@ -7,13 +7,9 @@ import (
 	"strings"
 )
 
-const (
-	// maxProse bounds the clauses, and the verbs of speech, of a package per 100 comment lines. Part of a line
-	// counts as a line.
-	maxProse = 2
-	// minProseLines is the smallest number of comment lines judged: below it one line decides.
-	minProseLines = 15
-)
+// maxProse bounds the clauses, and the verbs of speech, of a package per 100 comment lines. A small package may
+// have one of each.
+const maxProse = 2
 
 // clause and speech match words that hide a noun, or the verb of a data flow.
 var (
@@ -34,14 +30,11 @@ func wordyComments(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
 		lines, count := p.prose()
-		if lines < minProseLines {
-			continue
-		}
 		for _, one := range []struct {
 			pattern string
 			n       int
 		}{{"clauses", count.clauses}, {"verbs of speech", count.speech}} {
-			if allowed := (maxProse*lines + 99) / 100; one.n > allowed {
+			if allowed := max(maxProse*lines/100, 1); one.n > allowed {
 				found = append(found, fmt.Sprintf("%s: %d %s in %d comment lines; at most %d are allowed", p.Rel, one.n, one.pattern, lines, allowed))
 			}
 		}

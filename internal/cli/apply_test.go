@@ -66,7 +66,7 @@ func TestApplyDeletesOnlyWhatItIsToldTo(t *testing.T) {
 
 	changed := h.write(configOf("del", 2, "    policy: {retry_limit: 4}\n"))
 	h.run("apply", "-c", changed, "--only", "del-0").OK().Says("update del-0", "1 change applied, 0 unchanged")
-	h.run("apply", "-c", changed, "--only", "nothing").Exits(ui.ExitUsage).Complains("neither in the configuration nor applied")
+	h.run("apply", "-c", changed, "--only", "nothing").Exits(ui.ExitUsage).Complains("the configuration has no job type nothing")
 }
 
 // TestTwoTeamsShareANamespace: neither team deletes or overwrites the job types of the other.

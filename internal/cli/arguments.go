@@ -117,6 +117,9 @@ func unknownFlag(name, here string, candidates []string) error {
 	if hint := elsewhere[here+" --"+name]; hint != "" {
 		return ui.Usagef("unknown flag --%s: %s", name, hint)
 	}
+	if name == ui.FlagJSON && slices.Contains(candidates, ui.FlagOutput) {
+		return ui.Usagef("unknown flag --%s: write -o json", name)
+	}
 	// A single letter is similar to every other letter.
 	guess := suggest.Word(name, slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return len(c) == 1 }))
 	if len(name) > 1 && guess != "" {

@@ -250,7 +250,7 @@ func TestDAGDev(t *testing.T) {
 	for _, key := range []string{"dag", "workflow_id", "run_id", "outcome", "counts", "duration_ms", "tasks", "state", "attempts", "worker", "error", "from_run"} {
 		assert.Contains(t, o.Stdout, `"`+key+`":`)
 	}
-	o.Complains("nine: completed in")
+	o.Complains("nine: completed in", "in another terminal: export TEMPORAL_ADDRESS=127.0.0.1:")
 
 	data := filepath.Join(t.TempDir(), "data")
 	o = h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--data-dir", data, "--workers", "one", "--watch", "--param", "four=false").Exits(ui.ExitFailed)

@@ -37,6 +37,7 @@ func reference(root *cli.Command) string {
 		"0 done, 1 failed, 2 a difference (`plan` would change something, `apply` left deletions), 3 wrong usage or a\n"+
 		"faulty file, 4 the run that was waited for completed with warnings. Errors go to standard error and say what to do next. \n"+
 		"`--output json` prints one JSON value on standard output, exact times in RFC 3339; yaml is the same as YAML.\n"+
+		"Of several references each has its own line of JSON, or YAML document.\n"+
 		"In a pipe nothing is cut; on a terminal the last column gives way. `NO_COLOR` switches colors off.\n"+
 		"Connection settings are looked for in this order: flags, `TEMPORAL_*` variables, the\n"+
 		"configuration, a profile of the Temporal CLI (`TEMPORAL_CONFIG_FILE`, `TEMPORAL_PROFILE`), defaults.\n"+

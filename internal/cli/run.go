@@ -151,6 +151,9 @@ func usageError(ctx *cli.Context, err error, _ bool) error {
 	text := singleDash.ReplaceAllString(err.Error(), " for --$1")
 	if named := singleDash.FindStringSubmatch(err.Error()); named != nil && ctx.Command != nil {
 		text = strings.Replace(text, "parse error", howWritten(ctx.Command.Flags, named[1]), 1)
+		if len(named[1]) == 1 {
+			text = strings.Replace(text, " for --"+named[1], " for -"+named[1], 1)
+		}
 	}
 	return ui.Usagef("%s: see %s --help", text, here)
 }

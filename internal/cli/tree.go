@@ -39,9 +39,9 @@ func tree(verbs, older []*cli.Command) []*cli.Command {
 // hiddenFlags are flags that are accepted and not shown: few people need them.
 func hiddenFlags() map[string][]string {
 	return map[string][]string{
-		"dev": {"ui-port", "temporal-cli", "log-level", "log-format", "allow-unregistered", "json"}, "worker": {"shared", "exit-when-idle"},
+		"dev": {"log-level", "log-format", "allow-unregistered", "json", "temporal-cli"}, "worker": {"shared", "exit-when-idle"},
 		"gateway seaweedfs": {"grpc-listen", "max-workers", "drain-timeout"}, "status": {"watch", "interval"},
-		"validate": {"allow-unregistered"}, "plan": {"allow-unregistered", "only"}, "apply": {"allow-unregistered", "only"},
+		"plan": {"allow-unregistered", "only"}, "apply": {"allow-unregistered", "only"},
 	}
 }
 

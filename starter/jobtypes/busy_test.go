@@ -24,7 +24,7 @@ type busyServer struct {
 
 	mu   sync.Mutex
 	made map[string]*workflowservice.CreateScheduleRequest
-	// late is the number of calls that get no answer, asked the number of all calls.
+	// late counts the calls without an answer, and asked counts all.
 	late, asked map[string]int
 	// lost: an unanswered write has an effect.
 	lost bool

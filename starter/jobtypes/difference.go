@@ -213,13 +213,16 @@ func sameSettings(stored, wanted string) contract.FieldChange {
 	return contract.FieldChange{Path: "configuration", Before: "changed by hand", After: "as written"}
 }
 
+// PathInput is the path of a change that replaces settings which cannot be read. Their owner is unknown.
+const PathInput = "input"
+
 func (s schedules) unreadable(current held, wanted contract.JobTypeSpec, cause error) ([]contract.FieldChange, error) {
 	implied, err := s.build(wanted)
 	if err != nil {
 		return nil, err
 	}
 	changes := append(override.Compare(s.flatSchedule(current.schedule), s.flatSchedule(implied)),
-		contract.FieldChange{Path: "input", Before: cause.Error(), After: wanted.Hash})
+		contract.FieldChange{Path: PathInput, Before: cause.Error(), After: wanted.Hash})
 	for i := range changes {
 		changes[i].Drift = true
 	}

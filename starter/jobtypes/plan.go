@@ -93,7 +93,7 @@ func (p Plan) Keep() Plan {
 func (p Plan) Only(names ...string) (Plan, error) {
 	for _, name := range names {
 		if !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.JobType == name }) {
-			return p, starter.Invalidf("job type %s is neither in the configuration nor applied", name)
+			return p, starter.Invalidf("the configuration has no job type %s, and has not applied one before: see `roundsman jobtypes`", name)
 		}
 	}
 	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return !slices.Contains(names, c.JobType) })

@@ -94,7 +94,7 @@ func TestSubmitRefusesEverythingAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	large := make([]jobtype.Proposal, 400)
 	for i := range large {
-		large[i].Detail, large[i].Exclusive = strings.Repeat("x", 3900), []string{"disk"} // The group must know them.
+		large[i].Detail, large[i].Exclusive = strings.Repeat("x", 3900), []string{"disk"} // The group's input has them.
 	}
 	_, err = jobtypes.Of(c).Submit(t.Context(), known, contract.Submission{ID: "y", Proposals: large})
 	require.ErrorContains(t, err, "submit it in parts")

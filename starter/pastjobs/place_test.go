@@ -215,7 +215,7 @@ func TestAnOlderControlPlaneIsListedToTheEnd(t *testing.T) {
 	}
 }
 
-// TestAPageReadsOnlyTheRecordThatItShows, and counts the rest of what was stored since the first page.
+// TestAPageReadsOnlyTheRecordThatItShows, and counts the records stored since the first page.
 func TestAPageReadsOnlyTheRecordThatItShows(t *testing.T) {
 	t.Parallel()
 	g := newGroup(10_000, contract.JobRunning)

@@ -57,7 +57,7 @@ func (p packed) Get(_ context.Context, _, page string) ([]byte, error) {
 	return pages.PackProposals(list)
 }
 
-// TestAJobIsFoundByAKeyThatOnlyItsPageHas, also if another page is lost. A group with open jobs is asked for the job by its number.
+// TestAJobIsFoundByAKeyThatOnlyItsPageHas, also if another page is lost. A group with open jobs is queried for the job by its number.
 func TestAJobIsFoundByAKeyThatOnlyItsPageHas(t *testing.T) {
 	t.Parallel()
 	book := record.NewBook()

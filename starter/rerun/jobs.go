@@ -43,6 +43,7 @@ func (c Client) chosen(ctx context.Context, plan *Plan, run starter.Snapshot, ch
 		}
 	}
 	selection := retry.Select(jobs, choice, time.Now())
+	plan.Missed = selection.Missed
 	done, err := c.done(ctx, run, selection.Unknown)
 	selection.Kept = append(selection.Kept, done...)
 	return selection, err

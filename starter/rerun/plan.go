@@ -17,6 +17,8 @@ type Plan struct {
 	AgainTotal int     `json:"again_total"`
 	Kept       []Kept  `json:"kept"`
 	KeptTotal  int     `json:"kept_total"`
+	// Missed counts the jobs that were never executed and could be, chosen or not.
+	Missed int `json:"missed"`
 	// Done counts the jobs that were done.
 	Done int `json:"done"`
 	// Unchecked is why claims and retry budgets are unknown. The new run checks both again.

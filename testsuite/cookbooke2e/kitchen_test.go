@@ -61,7 +61,7 @@ func (r recipe) named(name string) (found []string) {
 }
 
 // program replaces each program of a recipe. Its line is its name and arguments. It waits while a file
-// hold/LINE exists, fails while fail/LINE has a character left, and prints the content of say/NAME.
+// hold/LINE exists, fails while fail/LINE has a character left, and prints its file in say/.
 const program = `#!/bin/sh
 cd DIR || exit 9
 name=$(basename "$0")

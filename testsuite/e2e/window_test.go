@@ -107,6 +107,14 @@ func shut(from, to time.Duration) *jobtype.Calendar {
 	}}}
 }
 
+// instant is a time of a blackout.
+func instant(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, text)
+	require.NoError(t, err)
+	return at
+}
+
 func (p *inProcess) apply(spec contract.JobTypeSpec) {
 	p.t.Helper()
 	spec.Hash = time.Now().String() // Any other value is a change.
@@ -164,9 +172,9 @@ func TestClosedWindow(t *testing.T) {
 	w := newWalker()
 	p := newInProcess(t, 4, w)
 	spec := walkSpec(`["a"]`, jobtype.Policy{})
-	opens := time.Now().Add(24 * time.Hour)
 	closed := spec
 	closed.LaneCalendar = shut(-time.Second, 24*time.Hour)
+	opens := instant(t, closed.LaneCalendar.Blackouts[0].To)
 	p.apply(closed)
 	trigger := func(how func(context.Context, string) (jobtypes.Triggered, error)) jobtypes.Triggered {
 		t.Helper()
@@ -181,7 +189,7 @@ func TestClosedWindow(t *testing.T) {
 	assert.Contains(t, result.Reason, "lane default: a blackout: backup")
 	reason := p.explains("walk", contract.CodeWindowClosed)
 	assert.Equal(t, "walk", reason.Object)
-	assert.WithinDuration(t, opens, reason.Until, time.Minute)
+	assert.WithinDuration(t, opens, reason.Until, 0)
 	assert.Contains(t, reason.Detail, "a blackout: backup")
 	known, err := jobtypes.Of(p.client).Get(t.Context(), "walk")
 	require.NoError(t, err)
@@ -203,7 +211,7 @@ func TestClosedWindow(t *testing.T) {
 	p.apply(near)
 	waits := trigger(jobtypes.Of(p.client).Trigger)
 	reason = p.explains(waits.WorkflowID, contract.CodeWindowClosed)
-	assert.WithinDuration(t, time.Now().Add(20*time.Minute), reason.Until, time.Minute)
+	assert.WithinDuration(t, instant(t, near.Calendar.Blackouts[0].To), reason.Until, 0)
 	assert.Equal(t, []contract.Code{contract.CodeWindowClosed}, p.codes("walk"))
 	p.clears(waits.WorkflowID, contract.CodeWindowClosed, func() { p.apply(spec) })
 	assert.Equal(t, contract.OutcomeCompleted, p.outcomeOf(waits).Outcome)
@@ -228,7 +236,7 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 
 	reason := p.explains(run.WorkflowID+"/job-00002", contract.CodeWindowFit)
 	assert.Equal(t, "job-00002", reason.Object)
-	assert.WithinDuration(t, time.Now().Add(30*time.Minute), reason.Until, time.Minute)
+	assert.WithinDuration(t, instant(t, spec.Calendar.Blackouts[0].From), reason.Until, 0)
 	assert.Contains(t, reason.Detail, "its estimated_runtime of 2 h does not fit")
 	spec.Calendar = nil
 	p.clears(run.WorkflowID+"/job-00002", contract.CodeWindowFit, func() { p.apply(spec) })

@@ -44,7 +44,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	return Run(ctx, Options{
 		Admin: *admin, ID: *id, JobTypes: strings.Split(*jobTypes, ","), MaxDetect: *maxDetect, MaxExecute: *maxExecute, Reconnect: *reconnect,
 		Detect: func(_ context.Context, in *pb.RunDetectionRequest, emit Emit) error {
-			tell("detect %s %s", in.GetJobType(), told(in.GetClusterContext()))
+			tell("detect %s %s", in.GetJobType(), cluster(in.GetClusterContext()))
 			for n := 1; n <= *found; n++ {
 				proposal := Proposal(in.GetJobType(), n, time.Now())
 				tell("propose %q %s", proposal.GetDedupeKey(), digest(proposal.GetParameters(), proposal.GetLabels()))
@@ -56,7 +56,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 		},
 		Execute: func(ctx context.Context, in *pb.ExecuteJobRequest, report func(float64, string)) (*pb.JobResult, error) {
 			job := in.GetJob()
-			tell("start %s %q %d %s %s", job.GetJobId(), job.GetDedupeKey(), in.GetAttempt(), digest(job.GetParameters(), job.GetLabels()), told(in.GetClusterContext()))
+			tell("start %s %q %d %s %s", job.GetJobId(), job.GetDedupeKey(), in.GetAttempt(), digest(job.GetParameters(), job.GetLabels()), cluster(in.GetClusterContext()))
 			report(50, "half")
 			timer := time.NewTimer(*last)
 			defer timer.Stop()
@@ -76,7 +76,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	})
 }
 
-// told returns a cluster context as a text without spaces.
-func told(c *pb.ClusterContext) string {
+// cluster returns a cluster context as a text without spaces.
+func cluster(c *pb.ClusterContext) string {
 	return fmt.Sprintf("masters=%s;filers=%s;s3=%s", strings.Join(c.GetMasterGrpcAddresses(), ","), strings.Join(c.GetFilerAddresses(), ","), strings.Join(c.GetS3GrpcAddresses(), ","))
 }

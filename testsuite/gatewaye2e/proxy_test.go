@@ -2,6 +2,7 @@ package gatewaye2e
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
@@ -94,11 +96,7 @@ func TestBehindAProxy(t *testing.T) {
 			}
 			read <- text
 		}()
-		select {
-		case text := <-read:
-			assert.Contains(t, text, "event: snapshot", "%+v", way)
-		case <-time.After(20 * time.Second):
-			assert.Fail(t, "no event came through", "%+v", way)
-		}
+		testsuite.WaitFor(t, 20*time.Second, fmt.Sprintf("an event, %+v", way), func() bool { return len(read) == 1 })
+		assert.Contains(t, <-read, "event: snapshot", "%+v", way)
 	}
 }

@@ -52,7 +52,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 	assert.Contains(t, s.Command("jobtypes", "detect", "vacuum", "--config", path), "2 found, by weed-1")
 	s.applyFile(path, 0)
 	assert.Contains(t, s.Command("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=0.4"), "params.worker.garbage_threshold: 0.3 → 0.4")
-	assert.Contains(t, s.said("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=7"), "got 7, want 1")
+	assert.Contains(t, s.output("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=7"), "got 7, want 1")
 	for _, jobType := range fakeworker.JobTypes() {
 		found := 2
 		if jobType == "admin_script" || jobType == "s3_lifecycle" {
@@ -110,7 +110,7 @@ job_types:
 	s.awaitLines(2, "start", one)
 	balance := s.Begin("volume_balance")
 	testsuite.WaitFor(t, time.Minute, "the lane to be named", func() bool {
-		return strings.Contains(s.said("explain", balance.WorkflowID), string(contract.CodeLaneBusy))
+		return strings.Contains(s.output("explain", balance.WorkflowID), string(contract.CodeLaneBusy))
 	})
 	result := s.Result(vacuum)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
@@ -138,7 +138,7 @@ job_types:
 `)
 	s.Command("jobs", "submit", "--type", "vacuum", "--id", "waits", "--key", "vacuum:1:photos", "--node", "weed-9")
 	testsuite.WaitFor(t, time.Minute, "the job to wait for its worker", func() bool {
-		return strings.Contains(s.said("explain", "group/vacuum-adhoc-waits"), string(contract.CodeNoWorker))
+		return strings.Contains(s.output("explain", "group/vacuum-adhoc-waits"), string(contract.CodeNoWorker))
 	})
 	first := s.Result(s.Begin("vacuum"))
 	assert.Equal(t, 1, first.Counts.AlreadyActive)
@@ -180,10 +180,10 @@ job_types:
 	assert.Contains(t, s.Command("jobtypes", "show", "vacuum"), "2 of pool disks")
 	vacuum, balance := s.Begin("vacuum"), s.Begin("volume_balance")
 	testsuite.WaitFor(t, time.Minute, "the pool to be named", func() bool {
-		return strings.Contains(s.said("explain", vacuum.WorkflowID), string(contract.CodeResources))
+		return strings.Contains(s.output("explain", vacuum.WorkflowID), string(contract.CodeResources))
 	})
 	testsuite.WaitFor(t, time.Minute, "the window to be named", func() bool {
-		return strings.Contains(s.said("explain", balance.WorkflowID), string(contract.CodeWindowClosed))
+		return strings.Contains(s.output("explain", balance.WorkflowID), string(contract.CodeWindowClosed))
 	})
 	assert.Equal(t, 6, s.Result(vacuum).Counts.Completed)
 	assert.Equal(t, 2, most(one), "a pool of four, of which each job takes two")
@@ -208,11 +208,11 @@ func TestADrainedWorkerGetsNothing(t *testing.T) {
 	assert.Equal(t, 6, s.Result(ref).Counts.Completed)
 	assert.LessOrEqual(t, len(one.Stdout.With("start")), began+1, "one may have been on its way")
 	assert.Len(t, one.Stdout.With("end"), len(one.Stdout.With("start")), "what ran there has ended")
-	assert.Contains(t, s.said("explain", "weed-1"), string(contract.CodeCordoned))
+	assert.Contains(t, s.output("explain", "weed-1"), string(contract.CodeCordoned))
 }
 
-// said runs a command with any exit code and returns its output.
-func (s *site) said(args ...string) string {
+// output returns the output of a command with any exit code.
+func (s *site) output(args ...string) string {
 	s.T.Helper()
 	p := s.Start(args...)
 	p.Code(s.T, time.Minute)
@@ -230,5 +230,5 @@ func TestAnEmptyRunShowsItsExplanations(t *testing.T) {
 	ref := s.Begin("vacuum")
 	assert.Equal(t, []string{said}, s.Result(ref).Explanations)
 	assert.Contains(t, s.Command("runs", "show", ref.WorkflowID), said)
-	assert.Contains(t, s.said("explain", "vacuum"), said)
+	assert.Contains(t, s.output("explain", "vacuum"), said)
 }

@@ -46,7 +46,7 @@ func TestARunOfCIEndsBeforeItsEnd(t *testing.T) {
 			said, err := os.Create(filepath.Join(stubs, "output"))
 			require.NoError(t, err)
 			defer func() { _ = said.Close() }()
-			run.Stdout, run.Stderr = said, said // A file: whatever a program that is left holds, Wait ends with the shell.
+			run.Stdout, run.Stderr = said, said // A file, so that Wait ends with the shell even if a program that is left has it open.
 			require.NoError(t, run.Start())
 			var ended error
 			done := make(chan struct{})

@@ -22,6 +22,9 @@ export interface Field {
 
 export type Values = Record<string, string>;
 
+// Effect is an effect that depends on the values, and may have inputs of its own.
+export type Effect = (values: Values, set: (values: Values) => void) => ComponentChildren;
+
 // None is the reason for a missing line.
 export interface None {
   none: string;
@@ -33,9 +36,9 @@ export interface Act {
   verb?: string;
   // title is the question in the dialog's heading.
   title: string;
-  effect: ComponentChildren;
-  // each is the effect on one of many rows, where effect is about one alone.
-  each?: string;
+  effect: ComponentChildren | Effect;
+  // each is for a dialog about many rows, where effect is about one alone.
+  each?: { effect: string; fields: Field[] };
   fields?: Field[];
   request: (values: Values) => Request;
   // Equivalent lines for a shell. Temporal's own tools lack some actions.
@@ -45,6 +48,8 @@ export interface Act {
   small?: boolean;
   primary?: boolean;
   disabled?: string | undefined;
+  // confirm is the label of the dialog's button if it depends on the values.
+  confirm?: (values: Values) => string;
   done?: (answer: unknown) => ComponentChildren;
   // The text of the fields and the outcome, for a dialog that comes back.
   typed?: Values;
@@ -64,8 +69,7 @@ export interface Over {
   holds: () => boolean;
 }
 
-// asked is the action of the open dialog. It is not part of the page, whose rows may disappear while an
-// operator types.
+// The action of the open dialog is not part of the page, whose rows may disappear while an operator types.
 let asked: Act | Over | undefined;
 // late are actions with an outcome to show after their dialog was closed.
 const late: Act[] = [];
@@ -75,10 +79,18 @@ export const ask = (act: Act | Over | undefined) => {
   asked = act && { ...act };
   for (const listener of listeners) listener();
 };
-// tell opens the dialog of a late action, after any other dialog and after the typing into a field.
+// typed is when somebody last typed, or went to a field.
+let typed = 0;
+for (const one of ['input', 'focusin']) {
+  addEventListener(one, () => {
+    typed = Date.now();
+  });
+}
+const typing = 4000;
+// The dialog of a late action opens after any other dialog and after the typing into a field.
 function tell() {
   if (late.length === 0) return;
-  if (asked || document.querySelector('dialog[open]') || inField(document.activeElement)) setTimeout(tell, 200);
+  if (asked || document.querySelector('dialog[open]') || (inField(document.activeElement) && Date.now() - typed < typing)) setTimeout(tell, 200);
   else ask(late.shift());
 }
 const subscribe = (listener: () => void) => {
@@ -178,7 +190,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
   return (
     <form ref={form} onSubmit={submit}>
       <h2>{act.title}</h2>
-      <p>{act.effect}</p>
+      <p>{typeof act.effect === 'function' ? act.effect(values, setValues) : act.effect}</p>
       {(act.fields ?? []).map((f) => (
         <div class="field" key={f.name}>
           <label for={`${id}${f.name}`}>{f.label}</label>
@@ -189,7 +201,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
       {error !== undefined && <Failure error={error} />}
       <div class="buttons">
         <button type="submit" class={act.danger ? 'danger' : 'primary'} disabled={busy}>
-          {busy ? 'Working…' : act.label}
+          {busy ? 'Working…' : (act.confirm?.(values) ?? act.label)}
         </button>
         <button type="button" autofocus={act.came?.error !== undefined} onClick={close}>
           Leave it

@@ -8,7 +8,7 @@ import { useGet } from './data';
 import { Bar } from './design/bar';
 import { listen, pages } from './keys';
 import { later } from './later';
-import { LogIn } from './pages/login';
+import { LogIn, meet } from './pages/login';
 import { Overview } from './pages/overview';
 import { arrived, keepPage, toPlace } from './place';
 import { go, type Route, useRoute } from './route';
@@ -74,14 +74,14 @@ function pageOf({ parts, params }: Route): ComponentChildren {
   );
 }
 
-// Guarded shows the error of what cannot be drawn, instead of a part of it. A new address is a new attempt.
+// Guarded shows its error instead of a part of a page that cannot be drawn. A new address is a new attempt.
 function Guarded({ route, what = 'This page', children }: { route: Route; what?: string; children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((cause) => console.error(cause));
   useEffect(reset, [route]);
   return error ? <Failure error={error} what={`${what} cannot be drawn. Reload the page, or report this`} /> : <>{children}</>;
 }
 
-// Over holds a dialog. One that cannot be drawn says so in its place.
+// Over holds a dialog. If it cannot be drawn, its error stands in its place.
 function Over({ close, children }: { close: () => void; children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((cause) => console.error(cause));
   const dialog = useRef<HTMLDialogElement>(null);
@@ -192,6 +192,7 @@ function Menu({ current }: { current: string }) {
 
 function Who() {
   const me = useGet<Me>('/me', false).data;
+  useLayoutEffect(() => me && meet(me), [me]);
   return me && me.auth !== 'none' ? <p class="who">{me.name}</p> : null;
 }
 

@@ -1,4 +1,5 @@
 // The control plane's clock, which applies to all times. A browser's clock may be wrong.
+import { param } from './route';
 
 // ahead is its lead over the browser's clock. Differences within the header's resolution and the delay of
 // an answer count as none.
@@ -7,7 +8,6 @@ const tolerated = 5000;
 
 export const clock = () => Date.now() + ahead;
 
-// heard reads the clock from the header of an answer.
 export function heard(date: string | null) {
   const by = Date.parse(date ?? '') - Date.now();
   if (!Number.isNaN(by)) ahead = Math.abs(by) < tolerated ? 0 : by;
@@ -15,8 +15,7 @@ export function heard(date: string | null) {
 
 // frozen is the instant of a view that was handed over: the param at of its address.
 export function frozen(): number | undefined {
-  const at = new URLSearchParams(globalThis.location?.hash.split('?')[1] ?? '').get('at');
-  const parsed = Date.parse(at ?? '');
+  const parsed = Date.parse(param('at') ?? '');
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 

@@ -1,6 +1,7 @@
 // connection holds whether the control plane and Temporal's server answer. Requests and the event stream
 // update it, and the banner shows it.
 import { useSyncExternalStore } from 'preact/compat';
+import { clock } from './clock';
 
 export interface State {
   lost: boolean;
@@ -15,6 +16,8 @@ class Connection {
   #lost = new Map<Part, string>();
   #state: State = { lost: false, since: 0, why: '' };
   #listeners = new Set<() => void>();
+  // as is the time of what the page shows.
+  #as = clock();
 
   subscribe = (listener: () => void) => {
     this.#listeners.add(listener);
@@ -31,17 +34,18 @@ class Connection {
     if (this.#lost.delete(part)) this.#tell();
   }
 
-  // read notes the time of data that came without the stream.
+  // read notes the time of data that came, from the stream or without it.
   read() {
+    this.#as = clock();
     if (!this.#lost.has('stream') || this.#lost.has('plane')) return;
-    this.#set({ ...this.#state, since: Date.now() });
+    this.#set({ ...this.#state, since: this.#as });
   }
 
   #tell() {
     const why = this.#lost.get('plane') ?? this.#lost.get('stream') ?? this.#lost.get('server');
     const was = this.#state;
     if (why === (was.lost ? was.why : undefined)) return;
-    this.#set(why === undefined ? { lost: false, since: 0, why: '' } : { lost: true, since: was.lost ? was.since : Date.now(), why });
+    this.#set(why === undefined ? { lost: false, since: 0, why: '' } : { lost: true, since: was.lost ? was.since : this.#as, why });
   }
 
   #set(state: State) {

@@ -63,8 +63,8 @@ export function useGet<T>(path: string | undefined, live = true) {
 }
 
 // samePage reports whether two paths are the same list with other filters. Its old rows stay until the new
-// ones arrive. Those of `single` are no lists: another query is about another thing or person.
-const single = /^\/(explain|access)\?/;
+// ones arrive. Those of `single` are about one thing, person or key: another query is about another one.
+const single = /^\/(explain|access|items)\?/;
 function samePage(query: unknown, path: string | undefined): boolean {
   const before = (query as { queryKey?: unknown[] } | undefined)?.queryKey?.[0];
   return typeof before === 'string' && !single.test(before) && before.split('?')[0] === path?.split('?')[0];
@@ -78,13 +78,21 @@ export async function changed(path?: string) {
 }
 
 // useList reads a list page by page while the user scrolls. The stream updates the first page; a change of
-// it refetches the later pages, also one that is on its way and would bring the old first page along.
+// it refetches the later pages, after what is on its way: under steady changes that would never arrive.
 export function useList<P extends { next?: string }>(path: string) {
   const key = [path, 'pages'];
   const pageAt = (cursor: string) => `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+  const due = useRef('');
+  const reread = async () => {
+    if (due.current === path) return;
+    due.current = path;
+    if (client.isFetching({ queryKey: key }) > 0) await client.refetchQueries({ queryKey: key }, { cancelRefetch: false }); // It joins that one.
+    if (due.current === path) due.current = '';
+    void client.invalidateQueries({ queryKey: key });
+  };
   const topic = useTopic<P>(path, true, (first) => {
     const shown = client.getQueryData<{ pages: P[] }>(key)?.pages.length ?? 0;
-    if (shown > 1 || (shown > 0 && client.isFetching({ queryKey: key }) > 0)) void client.invalidateQueries({ queryKey: key });
+    if (shown > 1 || (shown > 0 && client.isFetching({ queryKey: key }) > 0)) void reread();
     else client.setQueryData(key, { pages: [first], pageParams: [''] });
   });
   const found = useInfiniteQuery<P, Error, { pages: P[] }, string[], string>({
@@ -121,7 +129,10 @@ const partOf = (path: string, size: number, part: number) => `${path}${path.incl
 
 const readPart = <T>(part: string) => ({
   queryKey: [part],
-  queryFn: ({ signal }: { signal: AbortSignal }) => sendTagged<WindowPage<T>['answer']>({ method: 'GET', path: part }, signal),
+  queryFn: ({ signal }: { signal: AbortSignal }) => {
+    if (!stream.up) stream.aside(part);
+    return sendTagged<WindowPage<T>['answer']>({ method: 'GET', path: part }, signal);
+  },
   staleTime: fresh,
 });
 

@@ -20,6 +20,11 @@ export function keepDraft<T>(key: string, value: T | undefined) {
   store(name(key), value === undefined ? undefined : JSON.stringify(value), 'sessionStorage');
 }
 
+// sentDraft forgets a draft that was sent, unless another one was typed since.
+export function sentDraft<T>(key: string, value: T) {
+  if (JSON.stringify(draftOf(key)) === JSON.stringify(value)) keepDraft(key, undefined);
+}
+
 // forgetDrafts is for the next person at this tab.
 export function forgetDrafts() {
   kept.clear();

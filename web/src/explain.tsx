@@ -1,9 +1,10 @@
 // Explain shows why something does not continue, with the remedies.
 
-import type { Act } from './action';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { type Act, ask } from './action';
 import { segment } from './api';
 import { useGet } from './data';
-import { lookOf, type Mention, RunName, Said } from './names';
+import { lookOf, type Mention, RunName, runName, Said } from './names';
 import { Remedies } from './remedies';
 import { href } from './route';
 import { Time } from './time';
@@ -50,6 +51,33 @@ export function Explain({ thing }: { thing: string }) {
     </Loaded>
   );
 }
+
+// Coded is a code in a line or a cell, which has no room for buttons: they are in its dialog.
+export const Coded = ({ code, thing, name }: { code: string; thing: string; name: string }) => (
+  <button type="button" class="code" title={`Why ${name} does not continue, and what helps`} onClick={() => ask({ show: (close) => <Helped thing={thing} name={name} close={close} />, holds: () => false })}>
+    {code}
+  </button>
+);
+
+function Helped({ thing, name, close }: { thing: string; name: string; close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={close} aria-label={`${name} now`}>
+      <form method="dialog">
+        <h2>{name} now</h2>
+        <Explain thing={thing} />
+        <div class="buttons">
+          <button type="submit">Close</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+// explained is what the code of an instant is about: the run that it began, or its job type.
+export const explained = ({ job_type, run, outcome }: { job_type: string; run?: string | undefined; outcome?: string | undefined }) =>
+  run && outcome ? { thing: run, name: runName(run) } : { thing: job_type, name: job_type };
 
 function Explained({ of }: { of: Explanation }) {
   const reasons = of.reasons ?? [];

@@ -50,12 +50,12 @@ function passed(event: KeyboardEvent): boolean {
   return true;
 }
 
-// verbs are the keys that press a button of the page. Each opens a dialog.
+// verbs are the keys that press a button of the page, or of the selected rows if there are any. Each opens a dialog.
 const verbs: Record<string, RegExp> = { a: /^Approve\b/, r: /^Retry\b/ };
 
 function pressed(key: string): boolean {
-  const verb = verbs[key];
-  const button = verb && [...document.querySelectorAll<HTMLButtonElement>('main button:not(:disabled)')].find((one) => verb.test(one.textContent ?? ''));
+  const within = document.querySelector('main .bulk') ?? (document.activeElement?.closest('[role=grid]') ? null : document.querySelector('main'));
+  const button = [...(within?.querySelectorAll<HTMLButtonElement>('button:not(:disabled)') ?? [])].find((one) => verbs[key]?.test(one.textContent ?? ''));
   button?.click();
   return button !== undefined;
 }

@@ -14,17 +14,18 @@ import './table/stacked.css';
 import { applyDensity } from './table/density';
 import { tipOfRuns } from './table/tip';
 
-back();
 mark();
 applyDensity();
 tipOfRuns();
 
 const root = document.getElementById('app');
 if (root) {
-  render(
-    <QueryClientProvider client={client}>
-      <App />
-    </QueryClientProvider>,
-    root,
+  void back().then(() =>
+    render(
+      <QueryClientProvider client={client}>
+        <App />
+      </QueryClientProvider>,
+      root,
+    ),
   );
 }

@@ -1,6 +1,6 @@
 // Runs are named by their job type or DAG and their start. The id is in the tooltip, for the keyboard too, and in the
 // copy button of the page.
-import { Fragment } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { clock } from './clock';
 import { href, runHref } from './route';
 import { itemHref } from './runs';
@@ -17,7 +17,7 @@ const infixed = /^(.*?)-(adhoc-retry|adhoc|detect)(?:-(.*))?$/;
 const week = 6 * 86_400_000;
 
 // runName is scrub Tue 02:40. Seconds are left out of a full minute; a run that may share its second with another has
-// the first of its random digits, or its milliseconds. In the hour that winter time repeats, the offset tells which.
+// the first of its random digits, or its milliseconds. In the hour that winter time repeats, the offset is added.
 export function runName(id: string): string {
   const bare = id.replace(/^group\//, '').replace(/^dag\/([^/]+)\//, '$1 ');
   const [, of = '', iso, year, month, day, hour, minute, second, unique, ms = '', inside = ''] = started.exec(bare) ?? [];
@@ -91,8 +91,8 @@ function Named({ of }: { of: Mention }) {
   return of.worker ? <a href={href('workers', of.worker)}>{of.worker}</a> : <a href={href('locks')}>{granted(of)}</a>;
 }
 
-// Said is a sentence of the API: its runs are links, its instants are in the chosen zone. The output of a program is shown
-// unchanged, without Said.
+// A sentence of the API has links for its runs, and its instants are in the chosen zone. The output of a program is shown
+// unchanged.
 export function Said({ text, runs }: { text: string; runs?: Mention[] | undefined }) {
   useZone();
   return (
@@ -107,13 +107,13 @@ export function Said({ text, runs }: { text: string; runs?: Mention[] | undefine
 // lookOf is the look of a text that begins a line: a sentence, but the text of a person or a program keeps its letters.
 export const lookOf = ({ quoted }: { quoted?: boolean | undefined }) => (quoted ? '' : 'sentence');
 
-// Cited is a sentence in a cell: its code stands behind it.
-export function Cited({ text, code, quoted }: { text: string; code: string | undefined; quoted?: boolean | undefined }) {
+// Cited is a sentence in a cell: its code, or its button, stands behind it.
+export function Cited({ text, code, quoted, children }: { text: string; code: string | undefined; quoted?: boolean | undefined; children?: ComponentChildren }) {
   useZone();
   const said = localized(quoted ? text : upper(text));
   return said === '' ? null : (
     <span title={code ? `${said} ${code}` : said}>
-      {said} {code && <span class="code">{code}</span>}
+      {said} {children ?? (code && <span class="code">{code}</span>)}
     </span>
   );
 }

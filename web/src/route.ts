@@ -19,6 +19,9 @@ export function parse(text: string): Route {
   return { parts: parts.map(decode), params: new URLSearchParams(search) };
 }
 
+// param is a parameter of the address. Tests of modules have none.
+export const param = (name: string): string | null => parse(globalThis.location?.hash ?? '').params.get(name);
+
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -39,16 +42,20 @@ export const href = (...parts: string[]) => `#/${parts.map(encodeURIComponent).j
 export const inPath = (id: string) => id.replaceAll('/', '~');
 export const runHref = (workflowID: string) => href('runs', inPath(workflowID));
 
-// setParams changes filters without a new entry in the history.
-export function setParams(changes: Record<string, string>) {
+// hrefWith is the address of this page with other filters.
+export function hrefWith(changes: Record<string, string>): string {
   const { parts, params } = parse(location.hash);
   for (const [name, value] of Object.entries(changes)) {
     if (value === '') params.delete(name);
     else params.set(name, value);
   }
   const search = params.toString();
-  const next = `#/${parts.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`;
-  history.replaceState(history.state, '', next);
+  return `${href(...parts)}${search === '' ? '' : `?${search}`}`;
+}
+
+// setParams changes filters without a new entry in the history.
+export function setParams(changes: Record<string, string>) {
+  history.replaceState(history.state, '', hrefWith(changes));
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 

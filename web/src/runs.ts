@@ -10,6 +10,9 @@ export const itemHref = (run: string, id: string) => href('runs', inPath(run), '
 
 export const isOpen = (run: Run) => run.standing.open;
 
+// errorOf is the first error of a run that failed, or else its cause.
+export const errorOf = (run: Run) => run.top_failure?.message || run.standing.cause;
+
 const hour = 3_600_000;
 
 // yesterday keeps the same address for an hour, so that viewers share one picture.

@@ -24,7 +24,7 @@ const hiddenFor = 5000; // Hidden tabs close the stream: a browser has six conne
 const patience = 4000; // A page without a stream sends its own request after this time.
 const most = 40; // The server's limit of topics per stream.
 const longest = 8000; // The server's limit of a Last-Event-ID.
-const unsorted = 30_000; // A proxy may forbid only the stream; the topics are asked about again after this time.
+const unsorted = 30_000; // A proxy may forbid only the stream; the topics are checked again after this time.
 
 // lists maps requests for whole lists to their topics.
 const lists: Record<string, string> = {
@@ -68,7 +68,7 @@ class Stream {
   #digests = new Map<string, string>();
   // texts are the pictures of the open stream as they were sent, for patches.
   #texts = new Map<string, string>();
-  // sortFrom is when the topics of a forbidden stream may be asked about again.
+  // sortFrom is the earliest time to check the topics of a forbidden stream again.
   #sortFrom = 0;
   // down is since when the connection does not work.
   #down: number | undefined = Date.now();
@@ -100,7 +100,7 @@ class Stream {
     };
   }
 
-  // release forgets a topic that nobody has viewed for a while. Its timer keeps no listener, since that keeps a page.
+  // release forgets a topic that had no view for a while. Its timer keeps no listener, since that keeps a page.
   #release(topic: string, all: Set<Listener>) {
     setTimeout(() => {
       if (all.size > 0 || this.#listeners.get(topic) !== all) return;
@@ -112,15 +112,20 @@ class Stream {
     }, keepFor);
   }
 
-  // picture returns the newest picture of a topic. Without a stream it sends the request for the same data. The stream
-  // would not repeat the picture before, if that is true again when it is back; nor would one that is being opened.
+  // aside is for a topic that is read without the stream. The stream would not repeat the picture before, if that is true
+  // again when it is back; nor would one that is being opened.
+  aside(topic: string) {
+    this.#forget(topic);
+    if (!this.#open?.topics.includes(topic)) return;
+    this.#open.topics = this.#open.topics.filter((one) => one !== topic);
+    this.#soon(settle);
+  }
+
+  // picture returns the newest picture of a topic. Without a stream it sends the request for the same data.
   picture<T>(topic: string, path: string, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const down = this.#down === undefined ? 0 : Date.now() - this.#down;
-      if (down >= patience) {
-        this.#forget(topic);
-        if (this.#open) this.#open.topics = this.#open.topics.filter((one) => one !== topic);
-      }
+      if (down >= patience) this.aside(topic);
       let end = () => {};
       const done = (then: () => void) => {
         clearTimeout(late);
@@ -147,7 +152,7 @@ class Stream {
   restart() {
     this.#denied.clear();
     this.#sortFrom = 0;
-    this.#close();
+    this.#clear();
     this.#anew();
   }
 
@@ -155,11 +160,16 @@ class Stream {
   stop() {
     clearTimeout(this.#timer?.of);
     this.#timer = undefined;
+    this.#clear();
+    this.#back('server');
+    connection.found('stream');
+  }
+
+  // clear forgets all pictures: the next person may not see them.
+  #clear() {
     this.#latest.clear();
     this.#digests.clear();
     this.#close();
-    this.#back('server');
-    connection.found('stream');
   }
 
   #hide() {
@@ -222,7 +232,7 @@ class Stream {
     const sorted = problem?.status === 403 && Date.now() >= this.#sortFrom && (await this.#sort(topics));
     if (this.#open) return;
     if (!problem) unreachable();
-    else if (!sorted) connection.lost('stream', `The event stream is refused: ${problem.code.startsWith('HTTP_') ? `HTTP status ${problem.status}` : problem.message}.`);
+    else if (!sorted) connection.lost('stream', `The event stream is refused: ${problem.code.startsWith('HTTP_') ? `HTTP status ${problem.status}` : problem.message.replace(/\.$/, '')}.`);
     this.#soon(sorted ? 0 : again);
   }
 
@@ -259,6 +269,7 @@ class Stream {
         const { done, value } = await Promise.race([reader.read(), dead]);
         if (done) break;
         this.#alive();
+        connection.read();
         for (const text of ended(value)) this.#event(text);
       }
       void reader.cancel();
@@ -302,7 +313,7 @@ class Stream {
     for (const listener of this.#listeners.get(topic) ?? []) listener(news);
   }
 
-  // back forgets that Temporal's server did not answer for a topic. Its own topic speaks for all that came before.
+  // back forgets that Temporal's server did not answer for a topic. Its own topic covers all others.
   #back(topic: string) {
     if (topic === 'server') this.#away.clear();
     else this.#away.delete(topic);

@@ -1,22 +1,45 @@
 // Times in the chosen zone with its name, and relative to now.
 import { useEffect, useRef, useState, useSyncExternalStore } from 'preact/compat';
 import { clock, frozen } from './clock';
+import { param, setParams } from './route';
 import { store, stored } from './stored';
 import { offsetOf } from './timeline/zone';
 
 const key = 'roundsman.zone';
 const listeners = new Set<() => void>();
 let chosen = stored(key) ?? '';
+let linked = inAddress();
 
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
+
+// inAddress is the zone of a view that was handed over. It is not kept: other pages have the reader's own.
+function inAddress(): string {
+  const zone = param('zone') ?? '';
+  try {
+    if (zone) Intl.DateTimeFormat('en', { timeZone: zone });
+    return zone;
+  } catch {
+    return '';
+  }
+}
+
+globalThis.addEventListener?.('hashchange', () => {
+  linked = inAddress();
+  tell();
+});
 
 export function setZone(zone: string) {
   chosen = zone;
   store(key, zone);
+  if (linked) setParams({ zone: '' });
+  else tell();
+}
+
+function tell() {
   for (const listener of listeners) listener();
 }
 
-export const zoneOf = (): string => chosen || own;
+export const zoneOf = (): string => linked || chosen || own;
 export const zones = (): string[] => [...new Set([own, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
 
 export const useZone = () =>
@@ -84,11 +107,23 @@ export const localized = (text: string, zone = zoneOf()): string => text.replace
 // first one; an hour that does not exist is moved on, as Temporal does.
 export function instant(local: string, zone = zoneOf()): Date | undefined {
   const wanted = Date.parse(`${local}${local.length === 16 ? ':00' : ''}Z`);
-  if (Number.isNaN(wanted)) return undefined;
-  const offset = offsetOf(zone);
-  const found = [wanted - 86_400_000, wanted + 86_400_000].map((near) => wanted - offset(near));
-  return new Date(found.find((at) => at + offset(at) === wanted) ?? found[0] ?? wanted);
+  return Number.isNaN(wanted) ? undefined : new Date(instantOf(wanted, zone));
 }
+
+function instantOf(wanted: number, zone: string): number {
+  const offset = offsetOf(zone);
+  const found = [wanted - day, wanted + day].map((near) => wanted - offset(near));
+  return found.find((at) => at + offset(at) === wanted) ?? found[0] ?? wanted;
+}
+
+// dayAround is from the first to the last millisecond of the day of an instant in the zone.
+export function dayAround(at: string, zone = zoneOf()): { from: number; to: number } {
+  const local = Date.parse(at) + offsetOf(zone)(Date.parse(at));
+  const midnight = Math.floor(local / day) * day;
+  return { from: instantOf(midnight, zone), to: instantOf(midnight + day, zone) - 1 };
+}
+
+const day = 86_400_000;
 
 // A unit is kept up to this many of it; days begin at 48 hours.
 const kept = 120;
@@ -96,14 +131,14 @@ const units: [ms: number, most: number, name: string][] = [
   [1000, kept, 's'],
   [60_000, kept, 'min'],
   [3_600_000, 47, 'h'],
-  [86_400_000, Number.POSITIVE_INFINITY, 'days'],
+  [day, Number.POSITIVE_INFINITY, 'days'],
 ];
 
 // span is 850 ms, 41 s, 78 min, 4 h, 12 days: whole numbers of one unit.
 export function span(ms: number): string {
   if (ms < 0) return `-${span(-ms)}`;
   if (ms < 1000) return `${Math.floor(ms)} ms`;
-  const [size, , name] = units.find(([size, most]) => Math.floor(ms / size) <= most) ?? [86_400_000, 0, 'days'];
+  const [size, , name] = units.find(([size, most]) => Math.floor(ms / size) <= most) ?? [day, 0, 'days'];
   return `${Math.floor(ms / size).toLocaleString('en')} ${name}`;
 }
 
@@ -117,7 +152,7 @@ export function duration(text: string | undefined): number {
     s: 1000,
     m: 60_000,
     h: 3_600_000,
-    d: 86_400_000,
+    d: day,
     w: 604_800_000,
   };
   let ms = 0;
@@ -180,7 +215,7 @@ export function Both({ at }: { at?: string | undefined }) {
   const text = useTold((now) => {
     if (!isSet(at)) return '';
     const distance = now - Date.parse(at);
-    return `${Math.abs(distance) < 86_400_000 ? clockOf(at) : brief(at)}, ${told(distance)}`;
+    return `${Math.abs(distance) < day ? clockOf(at) : brief(at)}, ${told(distance)}`;
   });
   if (!isSet(at)) return <span class="faint">–</span>;
   return (

@@ -18,6 +18,8 @@ export interface Head {
   state?: { word: string; role?: Role | undefined } | undefined;
   age?: ComponentChildren;
   cause?: ComponentChildren;
+  // icon is the role of the browser's tab, if it is not that of the state.
+  icon?: Role | undefined;
   // id is copied by a button beside the name.
   id?: string | undefined;
 }
@@ -40,7 +42,8 @@ export function Page({
   useEffect(() => {
     document.title = `${plain(title)} · Roundsman`;
   }, [title]);
-  useEffect(() => icon(role), [role]);
+  const mark = head.icon ?? role;
+  useEffect(() => icon(mark), [mark]);
   return (
     <>
       <Crumbs of={crumbs} title={title} />
@@ -52,7 +55,7 @@ export function Page({
           {head.age !== undefined && <small>{head.age}</small>}
         </div>
         {head.cause && <div class="says">{typeof head.cause === 'string' ? <Said text={head.cause} /> : head.cause}</div>}
-        {actions !== undefined && <div class="actions">{actions}</div>}
+        {actions && <div class="actions">{actions}</div>}
       </div>
       {children}
     </>
@@ -144,7 +147,7 @@ export interface Answer<T> {
 }
 
 // Loaded shows the data of a query or its error. Old data stay; data of other filters are marked busy until the new
-// data arrive. height is the room kept for the first data, so that what is below does not move. A slow part delays
+// data arrive. height is the room kept for the first data, so that the page below does not move. A slow part delays
 // nothing below.
 export function Loaded<T>({
   of,

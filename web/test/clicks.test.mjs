@@ -1,4 +1,4 @@
-// Journeys of an operator from the first page, each with three clicks and one search at most.
+// Journeys of an operator from the first page, each with three clicks at most, a search counted as one.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -58,3 +58,38 @@ test('every code has its button beside it, or says who can act', options, async 
   // Without its stream, a page waits before it requests each part. More than two on a busy machine do not load in time.
   await Promise.all([look(), look()]);
 });
+
+test('a code in a list has its buttons in a dialog', options, async () => {
+  const at = (minutes) => new Date(Date.now() + minutes * 60_000).toISOString();
+  const tick = { job_type: 'compact', at: at(-60), state: 'skipped', code: 'PAUSED', text: 'it was paused' };
+  const before = { ...tick, at: at(-120), state: 'missed', code: 'LANE_BUSY' };
+  const standing = { state: 'paused', role: 'paused', open: true, operations: [], code: 'PAUSED', cause: 'new disks' };
+  const run = { workflow_id: 'group/compact-2026-11-24T02:40:00Z', run_id: 'x', kind: 'group', job_type: 'compact', standing, status: 'Running', started_at: at(-9) };
+  const answers = {
+    '/runs?': { runs: [run], as_of: at(0) },
+    '/forecast': { ticks: [{ ...tick, at: at(60) }], job_types: [{ job_type: 'compact', due: 1, of: 1, runs: 0, skipped: 1 }], as_of: at(0), until: at(9000) },
+    '/ledger': { ticks: [tick, before], counts: { skipped: 1, missed: 1 }, as_of: at(0), from: at(-9000) },
+    '/explain': { kind: 'run', name: 'compact', state: 'paused', reasons: [recorded.find((reason) => reason.code === 'PAUSED')] },
+  };
+  const page = await stage.page({ width: 1440 });
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    const path = decodeURIComponent(request.url().replace(/.*\/api\/v1/, ''));
+    if (path.startsWith('/events')) return request.abort();
+    const body = Object.entries(answers).find(([begin]) => path.startsWith(begin))?.[1];
+    return body ? request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify(body) }) : request.continue();
+  });
+  for (const [route, within] of [['runs', '[aria-label=Runs] .row'], ['calendar', '[aria-label=Forecast] .row'], ['calendar?view=past', '[aria-label=Ledger] .row'], ['job-types/compact', '.dropped']]) {
+    await page.goto(`${stage.base}#/${route}`);
+    const code = await page.waitForSelector(`${within} button.code`);
+    assert.equal(await code.evaluate((e) => e.textContent), 'PAUSED', route);
+    await code.evaluate((e) => e.click());
+    await until(`its buttons on ${route}`, () => page.$('dialog[open] .reasons .remedies > button'));
+    await page.click('dialog[open] .remedies > button');
+    await until('the dialog of the action', () => page.$eval('dialog[open]', (e) => e.querySelector('.lines') !== null && !e.querySelector('.reasons')));
+    await page.keyboard.press('Escape');
+    await until('no dialog', async () => !(await page.$('dialog[open]')));
+  }
+  assert.deepEqual(page.faults.filter((fault) => !/ERR_FAILED/.test(fault)), []);
+  await page.close();
+});

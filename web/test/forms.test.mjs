@@ -135,6 +135,31 @@ test('one setting by form, by text, and put back with its values', { skip, timeo
   assert.equal(await document('compact'), was);
 });
 
+test('a window and a command by form change these alone, in the Schedule too', { skip, timeout: 600_000 }, async () => {
+  const inForce = async () => (await stage.get('/job-types/nightly/settings')).settings;
+  const [was, { next }] = [await inForce(), await stage.get('/job-types/nightly')];
+  await stage.open(page, 'job-types/nightly');
+  await page.waitForSelector('.settings-of');
+  await tab('Windows');
+  await type('from', '21:00');
+  await tab('Parameters');
+  await type('command', 'printf');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('volume-9');
+  await says('volume-9', '.diff');
+  await press('Apply 2 changes');
+  const wanted = structuredClone(was);
+  wanted.windows[0].from = '21:00';
+  wanted.detect.command = ['printf', 'volume-9'];
+  await until('the new window', async () => (await inForce()).windows[0].from === '21:00');
+  assert.deepEqual(await inForce(), wanted);
+  assert.deepEqual((await stage.get('/job-types/nightly')).next, next, 'the Schedule is due as before');
+  await page.reload();
+  await page.waitForSelector('.settings-of');
+  await tab('Windows');
+  await until('the window in force', () => page.evaluate(() => [...document.querySelectorAll('.window label')].find((l) => l.textContent === 'from')?.control.value === '21:00'));
+});
+
 test('somebody else changes the settings while one types', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'job-types/failing');
   await page.waitForSelector('.settings-of');
@@ -292,26 +317,49 @@ test('an action that ends after its dialog leaves the next one alone; a refusal 
     await field.evaluate((e) => e.blur());
     await refusal();
     await closes();
+
+    // A field that only has the focus does not hide it for long.
+    await pause();
+    await page.evaluate(() => {
+      const now = Date.now();
+      Date.now = () => now;
+    });
+    await field.focus();
+    await page.keyboard.type('7');
+    await refuse();
+    assert.ok(await field.evaluate((e) => e === document.activeElement));
+    await page.evaluate(() => {
+      const now = Date.now();
+      Date.now = () => now + 60_000;
+    });
+    await refusal();
+    await closes();
   });
+  await page.reload(); // Its clock goes again.
+  await press('Discard', '.settings-of button');
 });
 
-const logIn = async () => {
+const logIn = async (as = stage.key) => {
   await page.waitForSelector('#key');
-  await page.type('#key', stage.key);
+  await page.type('#key', as);
   await page.keyboard.press('Enter');
   await page.waitForSelector('nav.menu');
 };
 
-test('what was typed in a dialog is there after a log-in that interrupts it', { skip, timeout: 600_000 }, async () => {
-  await stage.open(page, 'job-types/compact');
-  await press('Pause', 'main .title button');
-  await type('Why', 'new disks');
-  await held((request) => /\/api\/v1\/me$/.test(request.url()), async ({ answer }) => {
+// ends ends the session of the page.
+const ends = () =>
+  held((request) => /\/api\/v1\/me$/.test(request.url()), async ({ answer }) => {
     await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
     await answer({ status: 401, code: 'UNAUTHENTICATED', detail: 'the session has ended' }, 401);
     await page.waitForSelector('#key');
     await page.evaluate(() => clearInterval(window.look));
   });
+
+test('what was typed in a dialog is there after a log-in that interrupts it', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/compact');
+  await press('Pause', 'main .title button');
+  await type('Why', 'new disks');
+  await ends();
   await logIn();
   await until('the dialog', () => page.$eval('dialog[open] input', (e) => e.value === 'new disks'));
   await closes();
@@ -329,6 +377,35 @@ test('an unsent job survives a reload, but not a log-out', { skip, timeout: 600_
   await logIn();
   await stage.open(page, 'submit/compact');
   await until('the form', async () => (await value()) !== undefined);
+  assert.equal(await value(), '');
+});
+
+test('an unsent job is discarded by its button, and not by an earlier one that is taken late', { skip, timeout: 600_000 }, async () => {
+  const value = () => page.$eval('#key', (e) => e.value);
+  const params = () => page.$eval('#params', (e) => e.value);
+  const buttons = () => page.$$eval('main .actions button', (all) => all.map((one) => one.textContent).join());
+  await stage.open(page, 'submit/compact');
+  assert.equal(await buttons(), 'Run the job');
+  await type('Params, as JSON', '{"item": "a"}');
+  await type('Dedupe key', 'volume-8');
+  await held((request) => request.method() === 'POST', async ({ come, answer }) => {
+    await press('Run the job', 'main .actions button');
+    await press('Run the job', 'dialog[open] button');
+    await come();
+    await closes();
+    await type('Dedupe key', 'volume-9');
+    await page.evaluate(() => document.activeElement.blur());
+    await answer({ jobs: 1, workflow_id: 'group/compact/none' });
+    await says('Submitted 1 job', 'dialog[open]');
+    await closes();
+  });
+  await page.reload();
+  await until('the key', async () => (await value().catch(() => '')) === 'volume-9');
+  await press('Discard', 'main .actions button');
+  await until('an empty form', async () => (await value()) === '' && (await params()) === '');
+  assert.equal(await buttons(), 'Run the job');
+  await page.reload();
+  await page.waitForSelector('#key');
   assert.equal(await value(), '');
 });
 
@@ -437,6 +514,9 @@ test('a key is created, used, rotated and revoked', { skip, timeout: 600_000 }, 
   assert.equal(await call(first), 200);
   const row = () => page.$$eval('[aria-label="API keys"] tr', (all) => all.map((one) => one.textContent).find((one) => one.startsWith('ci')));
   await until('its row', async () => /viewer.*admin/.test((await row()) ?? ''));
+  await until('that its use is kept', async () => (await stage.get('/keys')).keys.find((one) => one.name === 'ci').last_used);
+  await page.reload();
+  await until('its last use', () => page.$$eval('[aria-label="API keys"] tbody tr', (all) => all.some((one) => one.textContent.startsWith('ci') && one.querySelector('[data-label="Last use"] time'))));
   await both();
   await press('Rotate', '[aria-label="API keys"] tr:nth-child(1) button');
   await page.waitForSelector('dialog[open]');
@@ -463,4 +543,59 @@ test('who changed a job type, a worker and a run stands on their pages', { skip,
     await stage.open(page, route);
     await until(`who, on ${route}`, () => page.$$eval('.changes li', (all, [source]) => all.some((one) => new RegExp(source, 's').test(one.textContent) && /ann|admin/.test(one.textContent)), [wanted.source]));
   }
+});
+
+test('a person who logs in after another one sees nothing of what that one saw', { skip, timeout: 600_000 }, async () => {
+  const [other] = (await stage.shell('roundsman keys create other --role worker --worker node-z')).match(/rmk_\S+/);
+  await stage.open(page, 'job-types');
+  await until('its rows', () => page.$$eval('.row', (all) => all.some((one) => one.textContent.includes('nightly'))));
+  let events = false;
+  await held((request) => (events ? /\/events\?/ : /\/api\/v1\/me$/).test(request.url()), async ({ answer }) => {
+    await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
+    await answer({ status: 401, code: 'UNAUTHENTICATED', detail: 'the session has ended' }, 401);
+    await page.waitForSelector('#key');
+    await page.evaluate(() => {
+      clearInterval(window.look);
+      window.seen = 0;
+      new MutationObserver(() => { window.seen += document.querySelector('main').textContent.includes('nightly'); }).observe(document.body, { subtree: true, childList: true });
+    });
+    events = true;
+    await page.type('#key', other);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('nav.menu');
+    await says('Job types cannot be shown');
+  });
+  assert.equal(await page.evaluate(() => window.seen), 0);
+  await page.evaluate((key) => fetch('auth/key', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ key }) }), stage.key);
+  await page.reload();
+  await page.waitForSelector('.row');
+});
+
+test('a person who logs in after another one has nothing of what that one typed', { skip, timeout: 600_000 }, async () => {
+  const [other] = (await stage.shell('roundsman keys create another --role worker --worker node-y')).match(/rmk_\S+/);
+  const who = (name) => until(name, () => page.$eval('.who', (e, name) => e.textContent === name, name));
+  const drafts = () => page.evaluate(() => Object.entries(sessionStorage).filter(([name]) => name.startsWith('roundsman.draft.')));
+  await stage.open(page, 'submit/compact');
+  await who('admin');
+  await type('Dedupe key', 'volume-7');
+  const typed = await drafts();
+  assert.match(JSON.stringify(typed), /volume-7/);
+  await stage.open(page, 'job-types/compact');
+  await press('Pause', 'main .title button');
+  await type('Why', 'new disks');
+  await ends();
+  await logIn(other);
+  await who('another');
+  assert.deepEqual([await drafts(), (await page.$$('dialog[open]')).length], [[], 0]);
+
+  // Also after a visit to an identity provider, which has loaded the page again.
+  await page.evaluate(async (typed, key) => {
+    for (const [name, text] of typed) sessionStorage.setItem(name, text);
+    sessionStorage.setItem('roundsman.back', location.hash = '#/submit/compact');
+    await fetch('auth/key', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ key }) });
+  }, typed, stage.key);
+  await page.reload();
+  await page.waitForSelector('#key');
+  assert.deepEqual([await page.$eval('#key', (e) => e.value), await drafts()], ['', []]);
+  await who('admin');
 });

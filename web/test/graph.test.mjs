@@ -108,6 +108,18 @@ test('zoom, pan and move by keyboard and pointer', { skip, timeout: 600_000 }, a
   await page.mouse.move(at.x + 160, at.y + 60, { steps: 4 });
   await page.mouse.up();
   await until('it was dragged', async () => (await place()) !== before);
+  // The frame of the small picture goes where the pointer drags it.
+  const mini = await (await page.$('.mini')).boundingBox();
+  const left = async () => Number(/translate\((-?[\d.]+)/.exec(await place())[1]);
+  const was = await left();
+  await page.mouse.move(mini.x + 2, mini.y + mini.height / 2);
+  await page.mouse.down();
+  await until('its left', async () => (await left()) !== was);
+  const first = await left();
+  await page.mouse.move(mini.x + mini.width - 2, mini.y + mini.height / 2, { steps: 4 });
+  await page.mouse.up();
+  await until('its right', async () => (await left()) < first);
+  await page.$eval('.graph > svg', (e) => e.focus());
   await page.keyboard.press('0');
   await until('all of it', async () => (await scale()) === whole);
   await page.keyboard.press('Home');
@@ -156,6 +168,10 @@ test('find tasks, and open a fan-out', { skip, timeout: 600_000 }, async () => {
 
 test('approve in a sub-DAG from the page of its parent', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, `runs/${key(night)}`);
+  await page.click(box('index'));
+  await until('the tasks of the sub-DAG in its place', () => page.$(`.chosen .graph ${box(asking)}`));
+  assert.match(await page.evaluate(() => location.hash), new RegExp(`^#/runs/${key(night)}\\?task=`));
+  await stage.open(page, `runs/${key(night)}`);
   await until('both questions', () => page.evaluate(() => /Delete old volumes/.test(document.body.innerText) && /Rebuild the index/.test(document.body.innerText)));
   await page.evaluate(() => [...document.querySelectorAll('section.ask')].find((one) => /Rebuild/.test(one.textContent)).querySelector('button').click());
   await page.waitForSelector('dialog[open]');
@@ -196,6 +212,12 @@ test('a run of many jobs: its map, its causes, and the retry of what failed', { 
   await until('all failures', () => page.$eval('.causes li', (e) => /^30.*no such disk/s.test(e.textContent)));
   const { map, states } = await stage.get(`/runs/${key(run)}/map`);
   assert.deepEqual([...Buffer.from(map, 'base64')].map((byte) => states[byte]), Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? 'completed' : 'failed')), 'from the record');
+  // A count has all of its jobs, whatever the list has been narrowed to.
+  await page.evaluate(() => { location.hash += '?find=disk-2&since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z'; });
+  const failed = () => page.$$eval('.spreads a', (all) => all.find((a) => /failed/.test(a.textContent)).hash);
+  await until('its address', async () => /state=failed/.test(await failed()) && /find=/.test(page.url()));
+  assert.equal(await failed(), `#/runs/${encodeURIComponent(key(run))}?state=failed`);
+  await stage.open(page, `runs/${key(run)}`);
   await press('Show 30', 'section.alarm');
   await until('the jobs', () => page.$eval('.causes .of', (e) => /disk-1\D/.test(e.textContent)));
   await clean();

@@ -24,9 +24,52 @@ const submit = async (jobType, names) => {
 };
 const rows = (of, label = 'Runs') => of.$$eval(`[aria-label="${label}"] .row .name`, (all) => all.map((e) => e.textContent));
 
+// failed is the newest run of failing that has ended, started if there is none.
+const failed = async () => {
+  const newest = async () => (await stage.get('/runs?job_type=failing&outcome=partial&counts=true')).runs[0];
+  if (!(await newest())) await stage.shell('roundsman start failing');
+  return until('a run that failed', newest);
+};
+const icon = () => page.$eval('link[rel=icon]', (e) => e.getAttribute('href'));
+
+test('an empty section is one line', options, async () => {
+  await stage.open(page, '');
+  const sections = await page.$$eval('.cols section', (all) => all.map((e) => ({ name: e.querySelector('h2').firstChild.textContent.trim(), lines: e.getBoundingClientRect().height, inline: e.querySelector('.empty')?.getBoundingClientRect().left > e.querySelector('h2').getBoundingClientRect().right })));
+  for (const name of ['Needs a person', 'Failed since yesterday']) {
+    const found = sections.find((one) => one.name === name);
+    assert.ok(found?.inline && found.lines <= 36, JSON.stringify(sections));
+  }
+});
+
+test('the icon of an overview that stays open is that of a failure, unless something needs a person', options, async () => {
+  await stage.open(page, '');
+  assert.equal(await icon(), './favicon.svg');
+  await failed();
+  await until('the icon of a failure', async () => (await icon()) === './favicon-failed.svg');
+  assert.match(await page.$eval('.title', (e) => e.innerText), /1 run failed since yesterday/);
+  const run = await stage.runDAG('icon');
+  await until('the icon of a question', async () => (await icon()) === './favicon-person.svg');
+  await stage.shell(`roundsman cancel ${run}`);
+  await until('the icon of a failure again', async () => (await icon()) === './favicon-failed.svg');
+  await page.click('.menu a[title=Workers]');
+  await until('that of another page', async () => (await icon()) === './favicon.svg');
+});
+
+test('the header of the runs has the failure that came last, with its error, its age and its button', options, async () => {
+  await failed();
+  await stage.open(page, 'runs');
+  const { runs } = await stage.get('/runs?outcome=failed,timeout,partial&counts=true');
+  const last = runs.sort((a, b) => Date.parse(b.ended_at) - Date.parse(a.ended_at))[0];
+  const head = await page.$eval('.title', (e) => ({ state: e.querySelector('.pill').textContent, age: e.querySelector('small time').dateTime, cause: e.querySelector('.says').innerText, run: e.querySelector('.says a.run').title, acts: [...e.querySelectorAll('.actions > *')].map((one) => one.textContent) }));
+  assert.deepEqual([head.state, head.age, head.run, head.acts], [`${runs.length} failed since yesterday`, last.ended_at, last.workflow_id, ['Retry the last one']]);
+  assert.ok(head.cause.endsWith(last.top_failure.message), head.cause);
+  await page.click('.title .actions button');
+  await until('what it would do', () => page.$eval('dialog[open]', (e) => /^Retry failing/.test(e.querySelector('h2').textContent) && /executes 1 job/.test(e.innerText)));
+  await page.keyboard.press('Escape');
+});
+
 test('a link shows the same rows in a second browser, as of its time', options, async () => {
-  await stage.shell('roundsman start failing');
-  await until('a run that failed', async () => (await stage.get('/job-types/failing')).recent?.some((run) => run.outcome === 'partial'));
+  await failed();
   await stage.openRun('slow');
   await stage.open(page, 'runs?kind=group&sort=-run');
   await until('its runs', async () => (await rows(page)).length >= 2);
@@ -65,6 +108,118 @@ test('a link shows the same rows in a second browser, as of its time', options, 
   await until('the later run', async () => (await rows(other)).some((name) => /^compact .*submitted/.test(name)));
   assert.deepEqual(other.faults, []);
   await other.close();
+});
+
+test('a link has the zone, the hidden columns, the rows and the zoom of a timeline, and leaves the choices of its reader', options, async () => {
+  const run = await failed();
+  const reads = await stage.browser.createBrowserContext();
+  const [mine, other] = [await stage.page({ width: 1440, context: await stage.browser.createBrowserContext() }), await stage.page({ width: 1440, context: reads })];
+  await mine.evaluateOnNewDocument(() => Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } }));
+  // Of two pages only the one in front is drawn.
+  const open = async (of, route) => {
+    await of.bringToFront();
+    await stage.open(of, route);
+  };
+  const choose = async (of, zone, hidden) => {
+    await open(of, '');
+    await of.evaluate((zone, hidden) => {
+      localStorage.setItem('roundsman.zone', zone);
+      localStorage.setItem('roundsman.columns.Runs', JSON.stringify(hidden));
+    }, zone, hidden);
+    await of.reload();
+  };
+  await choose(mine, 'Asia/Kolkata', ['Why', 'Of']);
+  await choose(other, 'America/New_York', ['Took']);
+  const kept = () => other.evaluate(() => ['zone', 'columns.Runs'].map((key) => localStorage.getItem(`roundsman.${key}`)));
+  const own = ['America/New_York', '["Took"]'];
+  assert.deepEqual(await kept(), own);
+  const heads = (of) => of.$$eval('[aria-label=Runs] [role=columnheader]', (all) => all.map((e) => e.textContent).filter(Boolean));
+  const zone = (of) => of.$eval('.settings summary', (e) => e.textContent);
+  const handed = async () => {
+    await mine.bringToFront();
+    await mine.evaluate(() => { delete window.copied; });
+    await until('the link', async () => {
+      await mine.click('button.i-link');
+      return mine.evaluate(() => window.copied);
+    });
+    const link = await mine.evaluate(() => window.copied);
+    await other.bringToFront();
+    await other.goto(link);
+    await other.waitForSelector('.asof');
+    return link;
+  };
+
+  await open(mine, 'runs');
+  await mine.waitForSelector('.row');
+  await handed();
+  await other.waitForSelector('.row');
+  assert.deepEqual(await heads(other), await heads(mine));
+  assert.deepEqual([await zone(mine), await zone(other)], ['Kolkata', 'Kolkata']);
+  assert.match(await other.$eval('.asof', (e) => e.textContent), /Kolkata/);
+  // What the reader changes in this view is not a choice for others.
+  await other.click('.columns:not(.more) summary');
+  await other.evaluate(() => [...document.querySelectorAll('.columns label')].find((e) => e.textContent.trim() === 'Why').click());
+  await until('another column', async () => (await heads(other)).includes('Why'));
+  assert.deepEqual(await kept(), own);
+  await other.evaluate(() => document.querySelector('.asof button').click());
+  await until('the reader\'s own view', async () => (await zone(other)) === 'New York' && !(await heads(other)).includes('Took') && (await heads(other)).includes('Of'));
+  // A zone that is chosen in a linked view is the reader's.
+  await handed();
+  await other.click('.settings summary');
+  await until('all zones', () => other.$$eval('.settings option', (all) => all.length > 100));
+  await other.select('.settings select', 'UTC');
+  await until('the chosen zone', async () => (await zone(other)) === 'UTC' && !/zone=/.test(other.url()));
+  assert.deepEqual(await kept(), ['UTC', own[1]]);
+
+  await open(mine, `runs/${key(run.workflow_id)}`);
+  await mine.waitForSelector('.timeline');
+  const pressed = (of) => of.$eval('.timeline .seg [aria-pressed=true]', (e) => e.textContent);
+  assert.equal(await pressed(mine), 'By worker');
+  await mine.evaluate(() => [...document.querySelectorAll('.timeline .seg button')].find((e) => e.textContent === 'By job').click());
+  await until('a row for each job', async () => (await pressed(mine)) === 'By job');
+  await mine.focus('.tl-body');
+  await mine.keyboard.press('+');
+  await mine.keyboard.press('+');
+  const axis = (of) => of.$$eval('.tl-axis span', (all) => all.map((e) => [e.textContent, Number.parseFloat(e.style.left)]));
+  const whole = JSON.stringify(await axis(mine));
+  await mine.keyboard.press(']');
+  await until('a later part', async () => JSON.stringify(await axis(mine)) !== whole);
+  await handed();
+  await other.waitForSelector('.timeline');
+  await until('the same part of the timeline', async () => {
+    const [theirs, here] = [await axis(other), await axis(mine)];
+    return theirs.length === here.length && theirs.every(([text, x], i) => text === here[i][0] && Math.abs(x - here[i][1]) < 3); // A link has whole milliseconds.
+  });
+  assert.equal(await pressed(other), 'By job');
+  // Another zoom is the reader's own, and is not undone by a reload; a link leads back to its own.
+  const zoom = (of) => of.$eval('.timeline', (e) => e.dataset.zoom ?? '');
+  const [link, sent] = [other.url(), await zoom(other)];
+  const fit = () => other.evaluate(() => document.querySelector('.tl-zoom [aria-label^=Fit]').click());
+  assert.notEqual(sent, '');
+  await fit();
+  await until('all times', async () => (await zoom(other)) === '');
+  assert.doesNotMatch(other.url(), /zoom=/);
+  await other.focus('.tl-body');
+  await other.keyboard.press('+');
+  await until('a zoom', async () => !['', sent].includes(await zoom(other)));
+  await other.evaluate((to) => { location.href = to; }, link);
+  await until('the zoom of the link', async () => (await zoom(other)) === sent);
+  await other.evaluate(() => document.querySelector('.asof button').click());
+  await until('all times of now', async () => (await zoom(other)) === '');
+
+  await open(mine, 'workers/node-a');
+  const hours = (of) => of.$eval('[aria-label=Hours] [aria-pressed=true]', (e) => e.textContent);
+  await mine.waitForSelector('[aria-label=Hours]');
+  await mine.evaluate(() => [...document.querySelectorAll('[aria-label=Hours] button')].find((e) => e.textContent === '6 h').click());
+  await until('6 hours', async () => (await hours(mine)) === '6 h');
+  assert.match(await handed(), /hours=6/);
+  await other.waitForSelector('[aria-label=Hours]');
+  assert.equal(await hours(other), '6 h');
+  assert.deepEqual([...mine.faults, ...other.faults], []);
+  // What is no zone is none.
+  await open(other, 'runs?zone=Nowhere/None');
+  assert.equal(await zone(other), 'UTC');
+  await Promise.all([mine.browserContext().close(), reads.close()]);
 });
 
 test('a job is found by its key in a running run, and in an old one behind 200 newer ones', options, async () => {

@@ -230,6 +230,10 @@ test('may I reboot this node?', { skip, timeout: 600_000 }, async () => {
   }).then(async (id) => {
     await stage.open(page, `workers/${id}`);
     await until('the answer', () => page.evaluate(() => /Drain it first\./.test(document.body.innerText)));
+    await stage.shell(`roundsman pause ${id} --reason reboot`);
+    for (const run of (await stage.get('/runs?running=true')).runs) await stage.shell(`roundsman runs cancel ${run.workflow_id} --wait`);
+    await until('that it may be rebooted', () => page.$eval('.verdict', (e) => /^Yes\./.test(e.textContent.trim()))).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
+    await stage.shell(`roundsman resume ${id}`);
   });
 });
 

@@ -1,4 +1,4 @@
-// From an event to the page that somebody else has open, on a busy machine. The times are printed: make web-figures.
+// From an event to the page that somebody else has open, on a busy machine: 95 of 100 within a second. Only make web-figures runs it.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,5 +66,6 @@ test('an event is on an open page', { skip, timeout: 1_800_000 }, async () => {
     await quench();
   }
   console.log(`cordoned, from the request: ${told(took.cordon)}; from its answer: ${told(took.answer)}; end of a job, from its time in the run: ${told(took.end)}; ${samples} of each, ${loaded()}, ${Math.min(...threads)} to ${Math.max(...threads)} threads that run`);
+  for (const of of ['answer', 'end']) assert.ok(at(took[of], 0.95) <= 1000, `${of}: ${told(took[of])}`);
   assert.deepEqual(second.faults, []);
 });

@@ -33,7 +33,8 @@ const table = {
   cancelRun: [[run, 'group'], { reason: 'new disks' }],
   pauseRun: [[run], { note: 'backup' }],
   resumeRun: [[run]],
-  retryRun: [[dag, '']],
+  retryRun: [[{ workflow_id: run, kind: 'group' }], { missed: 'true' }],
+  retryJobs: [[run, ['job-00012', 'job-00013']]],
   releaseRun: [[dag]],
   addTasks: [[dag], { text: '- {id: again, command: ["true"]}' }],
   approve: [[task], { note: 'agreed' }],
@@ -51,6 +52,7 @@ const table = {
 // The same with something else in it.
 const others = [
   ['reEnable', ['scrub', '']],
+  ['retryRun', [{ workflow_id: dag, kind: 'dag' }]],
   ['cancelRun', [dag, 'dag'], { reason: 'wrong cluster' }],
   ['submit', ['scrub', { key: '', summary: '', priority: '', node: '', params: {}, ignore: false }]],
 ];

@@ -105,10 +105,10 @@ test('what happens is on screen without a request', { skip, timeout: 600_000 }, 
       ['runs', '.row', 'steps later', () => stage.runDAG('later')],
       ['', '.work', 'steps latest', () => stage.runDAG('latest')],
     ], [
-      ['workers/node-b', '.title .word', 'cordoned', () => post('/workers/node-b/cordon')],
-      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon')],
+      ['workers/node-b', '.title .word', 'cordoned', () => post('/workers/node-b/cordon'), ['workers/node-b/reboot']],
+      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon'), ['workers/node-b/reboot']],
       ['', '.work .code', 'WORKER_CORDONED', () => post('/workers/node-b/cordon')],
-      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon')],
+      ['workers/node-b', '.title .word', 'online', () => post('/workers/node-b/uncordon'), ['workers/node-b/reboot']],
       ['audit?kind=operator', '.row', 'worker/node-a', () => post('/workers/node-a/cordon')],
     ], [
       ['job-types/compact', '.title .word', 'paused', () => post('/job-types/compact/pause')],
@@ -330,6 +330,64 @@ test('a stream that a proxy refuses has a banner, and the page is read without i
   await page.close();
 });
 
+test('the rows of a run that were read without a stream are replaced by it', { skip, timeout: 600_000 }, async () => {
+  const run = key(await stage.runDAG('read'));
+  const page = await told();
+  await page.evaluateOnNewDocument(() => {
+    const plain = window.setInterval;
+    window.setInterval = (then, ms, ...of) => (ms === 30_000 ? (window.poll = then) : plain(then, ms, ...of));
+  });
+  await stage.open(page, `runs/${run}?view=list`);
+  const path = `/runs/${run}/items?limit=100`;
+  await streams(page, path);
+  const list = await stage.get(path);
+  await page.evaluate((body) => {
+    window.answers = [{ to: '/events', status: 502, body: '<html>Bad Gateway</html>' }, { to: '^/api/v1/runs/.*/items\\?', body }];
+    window.cut();
+  }, JSON.stringify({ ...list, items: list.items.map((item) => ({ ...item, id: `${item.id}-changed` })) }));
+  await page.waitForSelector('.banner');
+  await page.evaluate(() => window.poll());
+  await shown(page, '[aria-label=Tasks] .row', 'go-ahead-changed');
+  await page.evaluate(() => window.answers.shift());
+  await shown(page, '[aria-label=Tasks] .row', 'go-ahead-changed', false);
+  await page.close();
+});
+
+test('the banner has the age of what is shown, also after a sleep and another reason', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
+  await page.evaluateOnNewDocument(() => {
+    window.asleep = false;
+    Object.defineProperty(document, 'hidden', { get: () => window.asleep });
+    window.sleep = (is) => {
+      window.asleep = is;
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+    };
+  });
+  await stage.open(page, 'workers');
+  await streams(page, 'workers');
+  await page.evaluate(() => window.sleep(true));
+  await until('no stream', () => page.evaluate(() => !window.happens));
+  await page.evaluate(() => {
+    const now = Date.now;
+    Date.now = () => now() + 3 * 3_600_000;
+    const away = Promise.reject(new TypeError('no network'));
+    away.catch(() => {});
+    window.answers = [{ to: '', after: away }];
+    window.sleep(false);
+  });
+  const says = (what) => until(what, () => page.$eval('.banner', (e, what) => e.textContent.startsWith(`${what}. Running jobs continue.`) && e.textContent.includes(' as of 3 h ago.'), what));
+  await says('The control plane does not answer');
+  await page.evaluate(() => window.answers.unshift({ to: '/events', status: 502, body: '<html>Bad Gateway</html>' }));
+  await says('The event stream is refused: HTTP status 502');
+  const body = JSON.stringify({ status: 503, code: 'SERVER_UNREACHABLE', unreachable: true });
+  await page.evaluate((body) => Object.assign(window.answers[0], { status: 503, body }), body);
+  await says("The event stream is refused: Temporal's server does not answer the control plane");
+  await page.evaluate(() => { window.answers = []; });
+  await until('no banner', async () => !(await page.$('.banner')));
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test('an action ends with its answer, also while a part of the page is not answered', { skip, timeout: 600_000 }, async () => {
   const page = await told();
   await stage.open(page, 'workers/node-b');
@@ -424,6 +482,23 @@ test('a page whose object is removed says so', { skip, timeout: 600_000 }, async
   await page.close();
 });
 
+test('stale jobs are among the failed ones that a retry executes', { skip, timeout: 600_000 }, async () => {
+  await stage.openRun('slow');
+  const [run] = (await stage.get('/runs?counts=true&limit=1')).runs;
+  const page = await told();
+  const topic = '/runs?job_type=quiet&counts=true&limit=100'; // Nothing real happens to it.
+  await stage.open(page, 'runs?name=quiet');
+  await streams(page, topic);
+  const data = { runs: [{ ...run, progress: { ...run.progress, failed: 0 }, counts: { stale: 2 }, standing: { ...run.standing, open: false, operations: ['retry-run'] } }] };
+  await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
+  await page.waitForSelector('[aria-label=Runs] .row');
+  await page.focus('[role=grid][aria-label=Runs]');
+  for (const one of ['j', 'r']) await page.keyboard.press(one);
+  const button = await page.waitForSelector('dialog[open] [type=submit]');
+  assert.deepEqual([await button.evaluate((e) => e.textContent), await page.$eval('dialog .line code', (e) => e.textContent.replace(/(?<=retry )\S+/, 'RUN'))], ['Retry 2 failed', 'roundsman retry RUN --failed']);
+  await page.close();
+});
+
 test('a page of a list that is on its way does not bring back an old first page', { skip, timeout: 600_000 }, async () => {
   await stage.openRun('slow');
   const [run] = (await stage.get('/runs?counts=true&limit=1')).runs;
@@ -444,7 +519,56 @@ test('a page of a list that is on its way does not bring back an old first page'
   await until('the first page', async () => (await names()).join() === 'a');
   await happens({ runs: runs('new', 'a'), next: 'late' });
   await page.evaluate(() => window.late());
-  await until('both pages', async () => (await names()).length > 2 || (await names()).includes('b'));
-  assert.deepEqual(await names(), ['new', 'a', 'c']);
+  await until('both pages', async () => (await names()).join() === 'new,a,c');
+
+  // It comes, too, if the first page changes more often than it can be read.
+  await page.evaluate((topic, first, next) => {
+    window.answers = [{ to: 'cursor=slow', get body() { return new Promise((then) => { setTimeout(() => then(next), 1500); }); } }];
+    window.steady = setInterval(() => {
+      first[0].summary = String(Math.random());
+      window.happens?.({ topic, data: { runs: first, next: 'slow' } });
+    }, 200);
+  }, topic, runs('x'), JSON.stringify({ runs: runs('y') }));
+  await until('the slow page', async () => (await names()).join() === 'x,y');
+  await page.evaluate(() => clearInterval(window.steady));
+  await happens({ runs: runs('z'), next: 'slow' });
+  await until('the last change', async () => (await names()).join() === 'z,y');
+  await page.close();
+});
+
+test('a verdict comes also if the jobs of its worker change all the time', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
+  await stage.open(page, 'workers/node-b');
+  await streams(page, '/workers/node-b');
+  const [data, verdict] = [await stage.get('/workers/node-b'), await stage.get('/workers/node-b/reboot')];
+  await page.evaluate((data, verdict) => {
+    window.code = 'WORK_WAITS';
+    window.answers = [{ to: '/reboot', get body() { const now = JSON.stringify({ ...verdict, code: window.code }); return new Promise((then) => { setTimeout(() => then(now), 1500); }); } }];
+    let n = 0;
+    window.steady = setInterval(() => {
+      const jobs = [{ group_id: 'group/steady', job_id: `job-${n++}`, state: 'running', started_at: data.since, percent: -1 }];
+      window.happens?.({ topic: '/workers/node-b', data: { ...data, report: { ...data.report, jobs } } });
+    }, 200);
+  }, data, verdict);
+  await shown(page, '.verdict', 'WORK_WAITS');
+  // What comes after the last change is asked after it.
+  await until('a request on its way', () => page.evaluate(() => {
+    const before = window.requests.filter((one) => one.includes('/reboot')).length;
+    if (window.count !== undefined && before > window.count) {
+      window.code = 'DRAIN_FIRST';
+      return true;
+    }
+    window.count = before;
+    return false;
+  }));
+  await until('a change', () => page.evaluate(() => {
+    const now = document.querySelector('[aria-label="Jobs on node-b"]').textContent;
+    const was = (window.was ??= now);
+    if (now === was) return false;
+    clearInterval(window.steady);
+    return true;
+  }));
+  await shown(page, '.verdict', 'DRAIN_FIRST');
+  assert.deepEqual(page.faults, []);
   await page.close();
 });

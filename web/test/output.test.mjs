@@ -24,6 +24,7 @@ before(async () => {
     'printf "\\033[31mred\\033[0m plain \\033[38;5;46mgreen\\nstill green\\033[0m\\n"',
     'printf "reverse \\342\\200\\256gnp.exe\\n10 %%\\r90 %%\\n"',
     'while [ ! -e go ]; do sleep 0.1; done',
+    'echo "fatal: no such volume"; printf "%0400d\\n" 7',
     'i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo "after $i"; done',
     'echo "ERROR no such disk"',
     'while [ ! -e end ]; do sleep 0.1; done; echo "the last words"; exit 3',
@@ -108,7 +109,7 @@ test('what comes is followed until somebody scrolls up', { skip, timeout: 600_00
 
 test('what was printed before is read part by part, and searched', { skip, timeout: 600_000 }, async () => {
   await press('Show ');
-  await says(`${(lines + 5008).toLocaleString('en')} lines`);
+  await says(`${(lines + 5010).toLocaleString('en')} lines`);
   await page.focus('.log');
   await page.keyboard.press('Home');
   await seen('line 1');
@@ -120,6 +121,43 @@ test('what was printed before is read part by part, and searched', { skip, timeo
   assert.equal(await page.$eval('mark.current', (e) => e.textContent), 'line 12');
   const elements = await page.evaluate(() => document.querySelectorAll('body *').length);
   assert.ok(elements <= 600, `${elements} elements`);
+});
+
+test('F leads from one error to the next', { skip, timeout: 600_000 }, async () => {
+  await page.focus('h1');
+  for (const [n, line] of [[1, 'fatal: no such volume'], [2, 'ERROR no such disk'], [1, 'fatal: no such volume']]) {
+    await page.keyboard.press('f');
+    await says(`${n} of 2 errors`);
+    await seen(line);
+    assert.equal(await page.$eval('.ln.at .text', (e) => e.textContent), line);
+  }
+});
+
+test('long lines are wrapped, or as wide as they are', { skip, timeout: 600_000 }, async () => {
+  const long = () => page.evaluate(() => {
+    const [log, line] = [document.querySelector('.log'), [...document.querySelectorAll('.ln')].find((e) => /^0{399}7$/.test(e.querySelector('.text').textContent))];
+    return line && { rows: Math.round(line.offsetHeight / 20), over: log.scrollWidth > log.clientWidth };
+  });
+  await until('its rows', async () => { const is = await long(); return is && is.rows > 1 && !is.over; });
+  await press('Wrap');
+  await until('one row', async () => { const is = await long(); return is?.rows === 1 && is.over; });
+  await press('Wrap');
+  await until('its rows again', async () => (await long())?.rows > 1);
+});
+
+test('an output of which only the end was kept says so', { skip, timeout: 600_000 }, async () => {
+  const own = await stage.page();
+  await own.setRequestInterception(true);
+  own.on('request', async (request) => {
+    if (!/items\/job-00001\/output/.test(request.url())) return request.continue();
+    const text = 'z'.repeat(16 * 1024);
+    return request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify({ run, job: 'job-00001', state: 'failed', attempt: 2, from: 'result', offset: 100_000, next: 100_000 + text.length, text }) });
+  });
+  await stage.open(own, `runs/${key(run)}/items/job-00001`);
+  await until('which part it is', () => own.$eval('.viewer', (e) => /Only the last 16 KiB were kept\./.test(e.querySelector('.gap').textContent) && /The last 16 KiB of 114 KiB/.test(e.querySelector('.foot').textContent)));
+  assert.deepEqual(await own.$$eval('.viewer button, .viewer a', (all) => all.map((e) => e.textContent).filter((text) => /Show|Download/.test(text))), []);
+  assert.match(await own.$eval('main', (e) => e.textContent), /as its result has it/);
+  await own.close();
 });
 
 test('all of it is a download', { skip, timeout: 600_000 }, async () => {

@@ -64,6 +64,39 @@ test('access has the rights of a person at the side, from 1,024 px', { skip, tim
   await page.close();
 });
 
+test('a run has its facts at the side, from 1,024 px', { skip, timeout: 600_000 }, async () => {
+  for (const [width, beside] of [[1440, true], [1024, true], [1023, false]]) {
+    const page = await stage.page({ width });
+    await stage.open(page, 'runs/dag~steps~pages');
+    const [main, side] = await page.$$eval('.cols > .stack', (all) => all.map((e) => { const { left, right, top } = e.getBoundingClientRect(); return { left, right, top, facts: e.querySelector('dl dt') !== null }; }));
+    assert.deepEqual([main.facts, side.facts], [false, true]);
+    assert.equal(side.left >= main.right && side.top === main.top, beside, `${width}: ${JSON.stringify([main, side])}`);
+    await page.close();
+  }
+});
+
+test('the bar of a day leads to its instants', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 1440 });
+  await stage.open(page, 'calendar?type=compact');
+  await page.evaluate(() => localStorage.setItem('roundsman.zone', 'Asia/Kolkata'));
+  await page.reload();
+  const bars = () => page.$$eval('.days a', (all) => all.map((e) => e.textContent));
+  const due = () => page.$$eval('[aria-label=Forecast] .row', (all) => all.map((row) => row.children[2].textContent));
+  const [, day] = await until('a week', async () => { const found = await bars(); return found.length > 5 && (await due()).length > 5 && found; });
+  assert.match(day, /^\w{3} \d+ \w{3} 24 runs/);
+  await page.click('.days li:nth-child(2) a');
+  const name = day.slice(0, day.indexOf(' 24 runs'));
+  const [first] = await until('its instants alone', async () => { const found = await due(); return found.length > 5 && found.every((text) => text.startsWith(name)) && found; });
+  assert.match(first, /00:\d\d/);
+  assert.equal(await page.$eval('[aria-label=Forecast]', (e) => Number(e.getAttribute('aria-rowcount'))), 25);
+  assert.ok(await page.$('.tl-brush'));
+  assert.match(page.url(), /type=compact&since=[^&]+T18%3A30%3A00.000Z&until=[^&]+T18%3A29%3A59.999Z/);
+  await page.goBack();
+  await until('all days', async () => (await due()).some((text) => !text.startsWith(name)));
+  await page.evaluate(() => localStorage.clear());
+  await page.close();
+});
+
 test('the rights of a person are not shown as those of another one', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await page.evaluateOnNewDocument(() => {

@@ -53,6 +53,33 @@ test('an action opens its dialog, and does nothing before', { skip, timeout: 600
   await stage.shell('roundsman resume compact');
 });
 
+test('another key has nothing of the key before, nor its actions', { skip, timeout: 600_000 }, async () => {
+  await page.evaluate(() => {
+    const plain = (window.plain = window.fetch);
+    window.held = new Promise((then) => { window.go = then; });
+    window.fetch = async (...request) => {
+      if (/\/items\?key=good/.test(request[0])) {
+        window.asked = true;
+        await window.held;
+      }
+      return plain(...request);
+    };
+  });
+  await page.keyboard.press('/');
+  await page.waitForSelector('.palette[open] input');
+  await page.keyboard.type('bad');
+  await until('the job', async () => (await hits()).some((text) => /^bad job-/.test(text)));
+  await page.$eval('.palette[open] input', (e) => e.select());
+  await page.keyboard.type('good');
+  await until('its request', () => page.evaluate(() => window.asked));
+  await page.evaluate(() => new Promise((then) => requestAnimationFrame(() => setTimeout(then))));
+  assert.deepEqual((await hits()).filter((text) => /^bad /.test(text)), []);
+  await page.evaluate(() => window.go());
+  await until('the other job', async () => (await hits()).some((text) => /^good job-/.test(text)));
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => { window.fetch = window.plain; });
+});
+
 test('Esc gives the focus back; a field keeps its letters', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'runs');
   const field = await page.$('.filters input');

@@ -11,6 +11,7 @@ export async function sources(use) {
   const { setInterval } = globalThis;
   globalThis.setInterval = (...of) => setInterval(...of).unref();
   globalThis.document ??= { baseURI: 'http://127.0.0.1:8234/' };
+  globalThis.matchMedia ??= () => ({ addEventListener() {} });
   const server = await createServer({
     root: web, logLevel: 'error', appType: 'custom', optimizeDeps: { noDiscovery: true }, server: { middlewareMode: true, hmr: false, ws: false },
     // Vite drops a null where it merges this with its file, and files found after the close are watched forever.

@@ -121,6 +121,36 @@ test('all jobs that match a filter are selected, those not loaded too', options,
   await until_('none', '0 selected');
 });
 
+test('all of a long list are selected, also while its jobs end', options, async () => {
+  const [job] = (await stage.get(`/runs/${key(many)}/items?limit=1`)).items;
+  const all = Array.from({ length: 1200 }, (_, i) => ({ ...job, id: `job-${String(i + 1).padStart(5, '0')}`, dedupe_key: `volume-${i}` }));
+  // Its first ones end after the first 1,000 were read, and stand behind the others then.
+  let now = all;
+  const play = (request) => {
+    const url = new URL(request.url());
+    if (url.pathname.endsWith('/events') && url.search.includes('items')) return; // No stream follows the list.
+    if (!url.pathname.endsWith('/items')) return request.continue();
+    const [cursor, limit, from] = ['cursor', 'limit', 'from'].map((name) => url.searchParams.get(name));
+    const at = Number(cursor ?? from ?? 0);
+    const end = at + Number(limit);
+    const items = (cursor ? all : now).slice(at, end);
+    if (limit === '1000') now = [...all.slice(5), ...all.slice(0, 5)];
+    void request.respond({ contentType: 'application/json', body: JSON.stringify({ items, total: all.length, next: end < all.length ? String(end) : undefined, as_of: new Date().toISOString() }) });
+  };
+  await stage.open(page, 'workers');
+  await page.setRequestInterception(true);
+  page.on('request', play);
+  await page.evaluate((at) => { location.hash = at; }, `#/runs/${key(many)}?find=volume`);
+  await until('its jobs', () => page.$eval('[aria-label=Jobs]', (e) => e.getAttribute('aria-rowcount') === '1201'));
+  await page.click('[aria-label="Select all of Jobs"]');
+  await until('a selection', async () => (await selected()) !== '0 selected');
+  assert.equal(await selected(), '1,200 selected');
+  await focusTable('Jobs');
+  await press('Escape');
+  page.off('request', play);
+  await page.setRequestInterception(false);
+});
+
 test('Tab leaves a table; Shift with a click selects a range', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');
@@ -271,6 +301,31 @@ test('a hidden column stays hidden, in this table only', options, async () => {
   await page.evaluate(() => localStorage.clear());
 });
 
+test('the head of a table stays while its rows scroll', options, async () => {
+  await stage.open(page, `runs/${key(many)}`);
+  await until('its jobs', async () => (await names('Jobs')).length > 10);
+  const head = () => page.$eval('[aria-label=Jobs]', (e) => {
+    const [table, row] = [e.getBoundingClientRect(), e.querySelector('.rows-head').getBoundingClientRect()];
+    return { top: e.scrollTop, below: Math.round(row.top - table.top), seen: Boolean(document.elementFromPoint(row.left + 80, row.top + row.height / 2)?.closest('.rows-head')) };
+  });
+  await page.$eval('[aria-label=Jobs]', (e) => e.scrollIntoView({ block: 'center', behavior: 'instant' }));
+  const before = await head();
+  await page.$eval('[aria-label=Jobs]', (e) => { e.scrollTop = 1000; });
+  await until('that it has scrolled', async () => (await head()).top > 500 && (await names('Jobs')).length > 10);
+  assert.deepEqual({ ...(await head()), top: 0 }, { ...before, top: 0 });
+  assert.ok(before.seen && before.below <= 1, JSON.stringify(before));
+});
+
+test('the counts of a map lead to the jobs in that state', options, async () => {
+  await stage.open(page, `runs/${key(many)}`);
+  const count = () => page.$$eval('.spreads .counted a', (all) => all.map((a) => [a.hash, a.textContent.trim()]).find(([hash]) => hash.endsWith('?state=pending')));
+  const [, text] = await until('the count', count);
+  assert.match(text, /^pending \d+$/);
+  await page.click('.spreads .counted a[href$="?state=pending"]');
+  await until('those jobs', async () => /\?state=pending$/.test(page.url()) && (await page.$$eval('[aria-label=Jobs] .row .state', (all) => all.length > 10 && all.every((e) => e.textContent === 'pending'))));
+  assert.equal(await page.$eval('.filters select', (e) => e.value), 'pending');
+});
+
 test('back restores place, filter and selection', options, async () => {
   await stage.open(page, `runs/${key(many)}?state=pending`);
   await until('its jobs', async () => (await names('Jobs')).length > 10);
@@ -331,4 +386,55 @@ test('a key without a dialog changes nothing: A and R ask first', options, async
   await focusTable('Tasks');
   await press('Home', 'f');
   assert.equal(await page.$eval('.row.at .name', (e) => e.textContent), 'broken');
+});
+
+test('past holders, instants and the audit log are sorted as far as they are loaded, and columns are chosen', options, async () => {
+  const at = (minutes) => new Date(Date.now() + minutes * 60_000).toISOString();
+  const names = ['beta', 'alpha', 'gamma'];
+  const grants = names.map((lane, i) => ({ seq: i + 1, workflow_id: `group/${lane}-2026-11-24T02:40:00Z`, lane, requested_at: at(-9), granted_at: at(-8), released_at: at(-7 + i) }));
+  const ticks = names.map((job_type, i) => ({ job_type, at: at(60 + i), state: 'skipped', code: 'PAUSED', text: 'it is paused' }));
+  const entries = names.map((actor, i) => ({ seq: i + 1, at: at(-9 + i), kind: 'operator', actor, action: 'jobtype.pause', did: 'paused', object: actor, count: 1, job_type: actor }));
+  const answers = {
+    '/past-grants': { grants, kept: 3, released: 3, as_of: at(0) },
+    '/forecast': { ticks, more: 7, job_types: [], as_of: at(0), until: at(9000) },
+    '/ledger': { ticks, counts: { skipped: 3 }, as_of: at(0), from: at(-9000) },
+    '/audit': { entries, kept: 9, keeps: 10, dropped: 0, next: 'x', as_of: at(0) },
+  };
+  const own = await stage.page({ width: 1440 });
+  await own.setRequestInterception(true);
+  own.on('request', (request) => {
+    const path = decodeURIComponent(request.url().replace(/.*\/api\/v1/, ''));
+    if (path.startsWith('/events')) return request.abort();
+    const body = Object.entries(answers).find(([begin]) => path.startsWith(begin))?.[1];
+    return body ? request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify(body) }) : request.continue();
+  });
+  for (const [route, label, column, note, other] of [
+    ['locks', 'Held before', 'What', '3 releases, sorted', 'Waited'],
+    ['calendar', 'Forecast', 'Job type', 'the soonest 3 of more are shown and sorted', 'Begins'],
+    ['calendar?view=past', 'Ledger', 'Job type', '3 instants, sorted', 'Took'],
+    ['audit', 'Audit log', 'Who', 'the newest 3 of more are shown and sorted', 'Detail'],
+  ]) {
+    await own.goto(`${stage.base}#/${route}`);
+    const table = `[role=grid][aria-label="${label}"]`;
+    const rows = () => own.$$eval(`${table} .row`, (all) => all.map((row) => /alpha|beta|gamma/.exec(row.textContent)[0]).join());
+    const heads = () => own.$$eval(`${table} [role=columnheader]`, (all) => all.map((e) => e.textContent));
+    await own.waitForSelector(`${table} .row`);
+    for (const order of ['alpha,beta,gamma', 'gamma,beta,alpha']) {
+      await own.$$eval(`${table} .sort`, (all, name) => all.find((e) => e.textContent === name).click(), column);
+      await until(`${label}: ${order}`, async () => (await rows()) === order);
+      await until(`${label}: ${note}`, () => own.$eval(`.tabled:has(${table}) .table-tools .end`, (e, text) => e.textContent.startsWith(text), note));
+    }
+    assert.match(own.url(), /sort=-/);
+    assert.ok((await heads()).includes(other));
+    await own.click(`.tabled:has(${table}) .columns:not(.more) summary`);
+    await own.$$eval(`.tabled:has(${table}) .columns label`, (all, name) => all.find((e) => e.textContent.trim() === name).querySelector('input').click(), other);
+    await until(`${label} without ${other}`, async () => !(await heads()).includes(other));
+  }
+  // The orders and the days of one list are none of the other.
+  await own.goto(`${stage.base}#/calendar?sort=begins&type=a&since=${at(0)}&until=${at(9000)}`);
+  await until('other days', async () => (await own.select('.filters select', 'past')).length > 0);
+  await until('the last days', () => own.$('[aria-label=Ledger]'));
+  assert.match(own.url(), /#\/calendar\?type=a&view=past$/);
+  assert.deepEqual(own.faults.filter((fault) => !/ERR_FAILED/.test(fault)), []);
+  await own.close();
 });

@@ -135,6 +135,74 @@ test('a row of job types has its last runs, each of them a link', { skip, timeou
   await hrefIs(runs[0].workflow_id);
 });
 
+test('arrow keys go from bar to bar, Enter opens it; [ and ] go earlier and later', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'calendar');
+  await page.waitForSelector('.tl-canvas, .tl-bar');
+  await page.focus('.tl-body');
+  const on = (unlike) => until('the bar with the keyboard', () => page.evaluate((before) => {
+    const bar = document.querySelector('.tl-bar.on');
+    const text = bar?.getAttribute('aria-label');
+    return text !== undefined && text !== before && text === document.querySelector('.timeline [role=status]').textContent && { text, row: text.split(':')[0], x: bar.getBoundingClientRect().x, href: bar.getAttribute('href') };
+  }, unlike));
+  const press = async (name, from) => { await page.keyboard.press(name); return on(from?.text); };
+  const first = await press('ArrowRight');
+  const next = await press('ArrowRight', first);
+  assert.ok(next.row === first.row && next.x > first.x, `${first.text}, then ${next.text}`);
+  const below = await press('ArrowDown', next);
+  assert.notEqual(below.row, first.row);
+  assert.equal((await press('ArrowUp', below)).row, first.row);
+  assert.deepEqual(await press('ArrowLeft').then(({ row }) => row), first.row);
+  const axis = () => page.$$eval('.tl-axis > :not(.tl-clock)', (all) => all.map((e) => e.textContent).join());
+  const whole = await axis();
+  const changed = async (key, from) => { await page.keyboard.press(key); return until(`another axis after ${key}`, async () => { const is = await axis(); return is !== from && is; }); };
+  const zoomed = await changed('+', whole);
+  const later = await changed(']', zoomed);
+  assert.equal(await changed('[', later), zoomed);
+  assert.notEqual(await changed('[', zoomed), later);
+  await page.keyboard.press('0');
+  await until('all of it', async () => (await axis()) === whole);
+  const { href } = await press('ArrowDown', first);
+  await page.keyboard.press('Enter');
+  await until('its page', async () => (await page.evaluate(() => location.hash)) === href);
+});
+
+test('the bars of a lane and of a worker are those of the API', { skip, timeout: 600_000 }, async () => {
+  const bars = () => page.$$eval('.tl-row .tl-bar', (all) => all.map((e) => [e.classList[2], e.getAttribute('href')].join(' ')).sort().join('\n'));
+  const itemOf = (run, item) => `${hrefOf(run)}${item ? `/items/${encodeURIComponent(item)}` : ''}`;
+  await stage.shell(`roundsman runs cancel ${await stage.openRun('slow')} --wait`);
+  await stage.openRun('slow');
+  const held = async () => {
+    const [{ grants }, { lanes }] = [await stage.get('/past-grants?lane=disk'), await stage.get('/lanes')];
+    const { holder, waiting = [] } = lanes.find((lane) => lane.name === 'disk');
+    return [
+      ...grants.flatMap((grant) => ['held', ...(Date.parse(grant.granted_at) - Date.parse(grant.requested_at) >= 1000 ? ['waiting'] : [])].map((role) => `${role} ${itemOf(grant.workflow_id, grant.for)}`)),
+      ...[holder].filter(Boolean).map((use) => `running ${itemOf(use.workflow_id, use.for)}`),
+      ...waiting.map((use) => `waiting ${itemOf(use.workflow_id, use.for)}`),
+    ].sort();
+  };
+  await stage.open(page, 'locks?lane=disk');
+  await until('who held it, and who holds it', async () => (await held()).length >= 2 && (await bars()) === (await held()).join('\n')).catch(async (cause) => { throw new Error(`${await bars()}\n\nnot\n\n${(await held()).join('\n')}`, { cause }); });
+  const ran = async () => (await stage.get('/workers/node-a/times?hours=24')).work.map((work) => `${{ completed: 'done' }[work.state] ?? work.state} ${itemOf(work.workflow_id, work.id)}`).sort();
+  await stage.open(page, 'workers/node-a');
+  await until('what it ran', async () => (await ran()).length >= 2 && (await bars()) === (await ran()).join('\n')).catch(async (cause) => { throw new Error(`${await bars()}\n\nnot\n\n${(await ran()).join('\n')}`, { cause }); });
+});
+
+test('a bar of a strip is as high as its run was long, and has the glyph of its outcome', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types');
+  await page.waitForSelector('.strip-link[aria-label*="flaky"] .strip');
+  const { runs } = (await stage.get('/run-strips?job_type=flaky')).strips[0];
+  const paths = await page.$$eval('.strip-link[aria-label*="flaky"] .strip path', (all) => all.map((e) => ({ look: e.getAttribute('class'), d: e.getAttribute('d') })));
+  const bars = paths.filter(({ look }) => !look.endsWith('mark')).flatMap(({ look, d }) => [...d.matchAll(/M([\d.]+) [\d.]+v-(\d+)/g)].map(([, x, high]) => ({ look, x: Number(x), high: Number(high) }))).sort((a, b) => a.x - b.x);
+  assert.deepEqual(bars.map(({ look }) => look), ['partial', 'partial', 'done']);
+  const took = runs.map((run) => Date.parse(run.ended_at) - Date.parse(run.started_at));
+  const longest = Math.max(...took);
+  assert.deepEqual(bars.map(({ high }) => high), took.map((ms) => Math.round(3 + (13 * ms) / longest)));
+  // What completed is quiet: only the others have a glyph, below their bars.
+  const marks = paths.filter(({ look }) => look.endsWith('mark'));
+  assert.deepEqual(marks.map(({ look }) => look), ['partial mark']);
+  assert.deepEqual([...marks[0].d.matchAll(/M([\d.]+) ([\d.]+)h6/g)].map(([, x, y]) => [Number(x), Number(y)]), bars.slice(0, 2).map(({ x }) => [x, 19]));
+});
+
 test('10,000 items of a run: few elements, zoom, a brush filters the table', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'swarm.yaml');
   writeFileSync(file, swarm);

@@ -26,6 +26,7 @@ const more = [
   type('lane_second', '    lane: tape\n'),
   type('pool_first', '    resources: {port: 1}\n'),
   type('pool_second', '    resources: {port: 1}\n'),
+  ...['object_first', 'object_second'].map((name) => type(name, '', `{"dedupe_key": "${name}", "exclusive": ["volume/7"], "params": {"item": "${name}"}}`).replace('format: lines', 'format: json')),
   type('switched_off', '    enabled: false\n'),
   type('claims', '', 'shared-key'),
   type('overlaps', '').replace('cron: ["0 0 1 1 *"]', 'every: 10s'),
@@ -179,6 +180,43 @@ test('its worker is drained', options, async () => {
   await journey.confirm('Uncordon');
   await until('the job runs', async () => (await stage.get('/runs?running=true&counts=true&job_type=on_b')).runs[0]?.progress?.running === 1);
   journey.short();
+});
+
+test('the overview has each wait with its holder, then what failed with its first error, and counts last', options, async () => {
+  const [lane] = (await stage.get('/lanes')).lanes.filter(({ name }) => name === 'tape');
+  await stage.shell('roundsman start lane_first');
+  await open('lane_first', 'LANE_BUSY');
+  await stage.shell('roundsman start object_first');
+  const holder = await open('object_first', '');
+  await until('the object', async () => (await stage.get('/objects')).objects.some((one) => one.name === 'volume/7' && one.holders?.length === 1));
+  await stage.shell('roundsman start object_second');
+  const waiter = await open('object_second', 'CLAIM_HELD');
+  await stage.shell('roundsman start failing');
+  const failed = await until('a run that failed', async () => (await stage.get('/runs?job_type=failing&outcome=partial&counts=true')).runs[0]);
+  const [pool] = (await stage.get('/pools')).pools.filter(({ name }) => name === 'port');
+  await stage.open(page, '');
+  const rows = () => page.$$eval('main section', (all) => [...all.find((e) => e.querySelector('h2')?.textContent.startsWith('Waits')).querySelectorAll('.work > li')]
+    .map((li) => ({ what: li.querySelector('.what').innerText, why: li.querySelector('.why')?.innerText, holder: li.querySelector('.why a.run')?.title, link: decodeURIComponent(li.querySelector('.acts a')?.hash) })));
+  const [onLane, onPool, onObject] = await until('the waits', async () => {
+    const found = await rows();
+    const three = ['lane tape', 'pool port', 'object volume/7'].map((name) => found.find(({ what }) => what === `1 for ${name}`));
+    return three.every(Boolean) && three;
+  });
+  assert.deepEqual([onLane.holder, onPool.holder, onObject.holder], [lane.holder.workflow_id, `${pool.holders[0].workflow_id}/${pool.holders[0].for}`, `${holder}/job-00001`]);
+  assert.match(onObject.why, /^job-00001 of object_first .* has it$/);
+  assert.equal(onObject.link, `#/locks?why=${waiter}&item=job-00001`);
+  const [row] = await page.$$eval('[aria-label="Runs that failed since yesterday"] tbody tr', (all) => all.map((tr) => [...tr.children].map((td) => td.innerText)));
+  assert.match(row[0], /failing/);
+  assert.equal(row[1], failed.top_failure.message);
+  assert.match(row[1], /no such disk/);
+  assert.equal(row[2], '1 of 2');
+  for (const [width, order] of [[1440, ['Needs a person', 'Failed since yesterday', 'Tonight', 'counts']], [390, ['Needs a person', 'Waits', 'Failed since yesterday', 'Tonight', 'counts']]]) {
+    await page.setViewport({ width, height: 900 });
+    const tops = await page.$$eval('main section, main .stats', (all) => all.map((e) => [e.querySelector('h2')?.firstChild.textContent.trim() ?? 'counts', e.getBoundingClientRect().top]));
+    const shown = tops.filter(([name]) => order.includes(name)).sort((a, b) => a[1] - b[1]).map(([name]) => name);
+    assert.deepEqual(shown, order, `${width}`);
+  }
+  await page.setViewport({ width: 1440, height: 900 });
 });
 
 test('no page has a fault, or one of accessibility', options, async () => {

@@ -27,8 +27,7 @@ type model struct {
 	*sdktest.TestWorkflowEnvironment
 	t  *testing.T
 	mu sync.Mutex
-	// running lists the groups that the recovery finds; told lists the grants, refusals and
-	// losses sent.
+	// running lists the groups that the recovery finds; told lists the sent grants, refusals and losses.
 	running []string
 	told    []string
 	fences  []int64

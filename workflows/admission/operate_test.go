@@ -192,7 +192,7 @@ func TestAdmissionTells(t *testing.T) {
 		}, contract.ResizePoolInput{Pool: "db", Size: 6, By: "ann"})
 	}, 3*time.Second)
 	b.play(contract.AdmissionInput{Inherited: contract.Inherited{From: "run-1"}})
-	require.ElementsMatch(t, []string{"noticed ADMISSION_RECOVERING admission", "pool.resize  pool/db", "admission.cancel CANCEL_IGNORED admission"}, b.said())
+	require.ElementsMatch(t, []string{"noticed ADMISSION_RECOVERING admission", "pool.resize  pool/db", "admission.cancel CANCEL_IGNORED admission"}, b.audited())
 	for _, e := range b.audit {
 		if e.Action == "pool.resize" {
 			assert.Equal(t, []string{"ann", "size: 1", "size: 6 (resized)"}, []string{e.Actor, e.Before, e.After})
@@ -200,8 +200,8 @@ func TestAdmissionTells(t *testing.T) {
 	}
 }
 
-// said returns one line per audit entry.
-func (b *model) said() (list []string) {
+// audited returns one line per audit entry.
+func (b *model) audited() (list []string) {
 	for _, e := range b.audit {
 		list = append(list, e.Action+" "+e.Code+" "+e.Object)
 	}

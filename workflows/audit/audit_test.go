@@ -25,10 +25,10 @@ import (
 type auditBench struct {
 	*sdktest.TestWorkflowEnvironment
 	t *testing.T
-	// adopted is the result of the adoption, asked its input.
+	// adopted is the result of each adoption, inputs are those of all.
 	adopted contract.AdoptAuditResult
 	fault   error
-	asked   []contract.AdoptAuditInput
+	inputs  []contract.AdoptAuditInput
 	// origins are those of the entries that the log records about itself.
 	origins []contract.AuditOrigin
 }
@@ -38,7 +38,7 @@ func newAuditBench(t *testing.T) *auditBench {
 	b := &auditBench{TestWorkflowEnvironment: envtest.New(), t: t}
 	workflows.Register(b.TestWorkflowEnvironment)
 	b.RegisterActivityWithOptions(func(_ context.Context, in contract.AdoptAuditInput) (contract.AdoptAuditResult, error) {
-		b.asked = append(b.asked, in)
+		b.inputs = append(b.inputs, in)
 		return b.adopted, b.fault
 	}, activity.RegisterOptions{Name: contract.AdoptAuditActivity})
 	b.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
@@ -101,8 +101,8 @@ func TestAuditRecordsOnceAndAnswers(t *testing.T) {
 	assert.Equal(t, []string{"pool.resize", "worker.drain"}, actions(b.page(contract.AuditFilter{Kind: contract.AuditOperator})))
 	assert.Equal(t, []string{"refused"}, actions(b.page(contract.AuditFilter{JobType: "scrub"})))
 	assert.Equal(t, []string{"pool.resize"}, actions(b.page(contract.AuditFilter{Actor: "ann", Limit: 1, Before: 4})))
-	require.Len(t, b.asked, 1)
-	assert.Equal(t, "before", b.asked[0].Previous)
+	require.Len(t, b.inputs, 1)
+	assert.Equal(t, "before", b.inputs[0].Previous)
 }
 
 func TestAuditTakesOverTheLogBefore(t *testing.T) {
@@ -149,7 +149,7 @@ func TestAuditContinuesAsNew(t *testing.T) {
 	second := newAuditBench(t)
 	second.at(time.Second, contract.AuditRecord{Entries: []contract.AuditEntry{did("last", "last"), did("new", "new")}})
 	second.play(in, log)
-	assert.Empty(t, second.asked, "there is nothing to take over")
+	assert.Empty(t, second.inputs, "there is nothing to take over")
 	page := second.page(contract.AuditFilter{})
 	assert.Equal(t, 40, page.Kept)
 	assert.Equal(t, int64(12), page.Dropped)

@@ -21,9 +21,9 @@ import (
 type auditSink struct {
 	*envtest.Audit
 	mu sync.Mutex
-	// ended is the end of the previous registry. It lists the queried entities in asked.
-	ended contract.EntityEndResult
-	asked []string
+	// ended is the end of the previous registry; queried lists the entities of all queries.
+	ended   contract.EntityEndResult
+	queried []string
 }
 
 func takeAudit(env *sdktest.TestWorkflowEnvironment) *auditSink {
@@ -31,7 +31,7 @@ func takeAudit(env *sdktest.TestWorkflowEnvironment) *auditSink {
 	env.RegisterActivityWithOptions(func(_ context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asked = append(s.asked, in.WorkflowID)
+		s.queried = append(s.queried, in.WorkflowID)
 		return s.ended, nil
 	}, activity.RegisterOptions{Name: contract.EntityEndActivity})
 	return s

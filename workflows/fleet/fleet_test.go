@@ -80,8 +80,8 @@ func (b *fleetBench) note(in contract.ObserveWorkersInput) {
 	b.inputs = append(b.inputs, in)
 }
 
-// told returns the observer's inputs at each start.
-func (b *fleetBench) told() []contract.ObserveWorkersInput {
+// observed returns the observer's inputs at each start.
+func (b *fleetBench) observed() []contract.ObserveWorkersInput {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.inputs)
@@ -199,7 +199,7 @@ func TestFleetCascade(t *testing.T) {
 	expect(362*time.Second, contract.WorkerOffline, false)
 	expect(24*time.Hour+2*time.Second, contract.WorkerDeleted, false)
 	b.run(25 * time.Hour)
-	inputs := b.told()
+	inputs := b.observed()
 	require.GreaterOrEqual(t, len(inputs), 5)
 	assert.Equal(t, b.start.Add(121*time.Second), inputs[2].WakeAt, "the observer is told the next threshold")
 	assert.Equal(t, b.start.Add(361*time.Second), inputs[3].WakeAt)
@@ -387,7 +387,7 @@ func TestFleetAsksTheObserverForItsThresholds(t *testing.T) {
 		})
 	})
 	b.play(2*time.Minute, contract.FleetInput{})
-	inputs := b.told()
+	inputs := b.observed()
 	require.GreaterOrEqual(t, len(inputs), 2)
 	assert.Nil(t, inputs[0].Config)
 	assert.Equal(t, jobtype.Duration(time.Minute), inputs[1].Config.UnreachableAfter)
@@ -517,7 +517,7 @@ func TestFleetSurvivesACancellation(t *testing.T) {
 	after.observe()
 	after.at(time.Second, func() { assert.Equal(t, contract.WorkerOnline, after.worker("a").State) })
 	after.play(time.Minute, in)
-	assert.Empty(t, after.audit.asked, "it continues its predecessor")
+	assert.Empty(t, after.audit.queried, "it continues its predecessor")
 }
 
 // A registry that follows a terminated one records the sender of the termination.
@@ -527,7 +527,7 @@ func TestFleetRecordsATermination(t *testing.T) {
 	b.observe()
 	b.audit.ended.Entry = &contract.AuditEntry{ID: "ended|1", Kind: contract.AuditOperator, Actor: "ann", Action: "fleet.terminate", Object: "fleet"}
 	b.run(time.Minute)
-	assert.Equal(t, []string{contract.FleetWorkflowID}, b.audit.asked)
+	assert.Equal(t, []string{contract.FleetWorkflowID}, b.audit.queried)
 	assert.Equal(t, []string{"fleet.terminate fleet"}, b.audit.Lines())
 	assert.Equal(t, "ann", b.audit.Entries()[0].Actor)
 }
@@ -552,7 +552,7 @@ func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
 		seen = append(seen, fmt.Sprintf("%d %t %t", len(view.Workers), view.Incomplete, view.Since == 0))
 	}
 	assert.Equal(t, []string{"0 true true", "1 true false", "1 true false", "2 false true"}, seen)
-	inputs := b.told()
+	inputs := b.observed()
 	assert.Equal(t, b.start, inputs[0].WakeAt, "the observer reports when it has settled")
 	assert.Zero(t, inputs[1].WakeAt, "and only once")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// TestEachClaimAssertsItsOwnKeys, those of this moment: the link keeps none of what is held. A request that waits has them all.
+// TestEachClaimAssertsItsOwnKeys, those of this moment: the link keeps no list of held keys. A waiting request has them all.
 func TestEachClaimAssertsItsOwnKeys(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -60,7 +60,7 @@ func TestEachClaimAssertsItsOwnKeys(t *testing.T) {
 	assert.Equal(t, admission.PackKeys([]uint64{5}), asserted.Items[0].Keys)
 }
 
-// TestFreedKeysDoNotTravel: a new admission does not hold them. It gets what counts against a retry budget.
+// TestFreedKeysDoNotTravel: a new admission does not hold them. It gets the failures that count against a retry budget.
 func TestFreedKeysDoNotTravel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -49,7 +49,7 @@ Examples:
 
 func (c *commands) ledger() *cli.Command {
 	return &cli.Command{
-		Name: "ledger", Usage: "what became of each scheduled instant of the last seven days",
+		Name: "ledger", Usage: "list the outcome of each scheduled instant of the last seven days",
 		Description: `Each instant ran, is open, was skipped with a code, or was missed with a code. One that is waiting is kept
 back by its Schedule (policy.overlap) until the run that is named ends.
 

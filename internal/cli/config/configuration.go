@@ -76,12 +76,12 @@ func (c *commands) validate(ctx *cli.Context) error {
 	return nil
 }
 
-// validateFiles checks each file: one with tasks is a DAG, any other a configuration.
+// validateFiles checks each file: one with tasks and without job types is a DAG, any other a configuration.
 func (c *commands) validateFiles(ctx *cli.Context) error {
 	var faults []error
 	for _, file := range ctx.Args().Slice() {
 		words, flags := []string{"validate", "--" + ui.FlagConfig + "=" + file}, []string{"schema", "print", "online"}
-		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) {
+		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) && !isConfiguration.Match(text) {
 			words, flags = []string{"dag", "validate", file}, flags[:1]
 		}
 		if ctx.IsSet(ui.FlagOutput) {
@@ -97,7 +97,10 @@ func (c *commands) validateFiles(ctx *cli.Context) error {
 	return errors.Join(faults...)
 }
 
-var isDAG = regexp.MustCompile(`(?m)^\s*["']?tasks["']?\s*:`)
+var (
+	isDAG           = regexp.MustCompile(`(?m)^\s*["']?tasks["']?\s*:`)
+	isConfiguration = regexp.MustCompile(`(?m)^["']?job_types["']?\s*:`)
+)
 
 func (c *commands) printSchema() error {
 	options, err := c.LoadOptions()
@@ -317,9 +320,7 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 	}
 	plan, err := jobtypes.Of(client).PlanAs(ctx.Context, loaded.Owner, specs, loaded.Enabled())
 	if names := slices.Concat(ctx.StringSlice("only"), ctx.Args().Slice()); err == nil && len(names) > 0 {
-		if plan, err = plan.Only(names...); err != nil {
-			return plan, ui.Usagef("--only: %w", err)
-		}
+		return plan.Only(names...)
 	}
 	return plan, err
 }

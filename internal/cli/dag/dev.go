@@ -23,6 +23,8 @@ func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.
 	}
 	defer func() { err = done(err) }()
 	return app.WithDev(ctx.Context, options, func(running context.Context, dev *app.Dev) error {
+		// The port is a free one, and messages of the run name commands for another terminal.
+		c.Complain("in another terminal: export TEMPORAL_ADDRESS=%s TEMPORAL_NAMESPACE=%s", dev.Ready.Address, dev.Client.Namespace())
 		ref, err := start(dev.Client)
 		if err != nil {
 			return err

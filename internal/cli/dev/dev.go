@@ -38,8 +38,7 @@ if every group completed. A group that still runs from before is waited for inst
 Examples:
   roundsman dev
   roundsman dev --config roundsman.yaml --data-dir /var/tmp/roundsman --workers node-a,node-b,node-c
-  roundsman dev --once --json --port 0 --ui-port 0 | jq '.groups[] | {job_type, outcome, completed}'
-  roundsman dev --temporal-cli $(which temporal)`,
+  roundsman dev --once --json --port 0 --ui-port 0 | jq '.groups[] | {job_type, outcome, completed}'`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep the state in `DIR`", Value: ".roundsman"},
 			&cli.IntFlag{Name: "port", Usage: "`PORT` of the Temporal server on 127.0.0.1; 0 chooses a free one", Value: 7233},

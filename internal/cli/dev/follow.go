@@ -109,18 +109,13 @@ func (f *follower) runAll(ctx context.Context, names []string) ([]GroupReport, e
 }
 
 func (f *follower) startOrAdopt(ctx context.Context, name string) (starter.RunRef, error) {
-	ref, adopted := f.open[name]
-	if !adopted {
-		started, err := jobtypes.Of(f.client).RunNow(ctx, name)
-		if err != nil {
-			return starter.RunRef{}, err
-		}
-		ref, adopted = started.RunRef, started.Adopted
-	}
-	if adopted {
+	if ref, open := f.open[name]; open {
 		f.display.Note(fmt.Sprintf("%s: %s was running already; waiting for it", name, ref.WorkflowID))
+		return ref, nil
 	}
-	return ref, nil
+	// A run that began since then is the first run of a new job type.
+	started, err := jobtypes.Of(f.client).RunNow(ctx, name)
+	return started.RunRef, err
 }
 
 func (f *follower) watch(ctx context.Context, ref starter.RunRef) (last starter.Snapshot, err error) {

@@ -132,7 +132,7 @@ func TestALineMayHaveSeveralCommands(t *testing.T) {
 	}
 }
 
-// TestAShellReadsWordsAsSystemd: only what systemd replaces is a variable of the shell, too.
+// TestAShellReadsWordsAsSystemd: only variables that systemd replaces are replaced by the shell.
 func TestAShellReadsWordsAsSystemd(t *testing.T) {
 	t.Parallel()
 	const loop = "for d in a b; do rm -rf /srv/cache/$d; done"

@@ -19,7 +19,7 @@ const AuditPoll = time.Second
 
 func (c *commands) auditCommand() *cli.Command {
 	return &cli.Command{
-		Name: "audit", Usage: "what operators did, and what was refused or delayed",
+		Name: "audit", Usage: "list actions of operators, and refused or delayed work",
 		Subcommands: []*cli.Command{c.auditList()},
 	}
 }

@@ -35,7 +35,12 @@ Examples:
 			if change.Action == jobtypes.ActionUnchanged {
 				return c.Done(ctx, change, "%s: it is so already", name)
 			}
-			return c.Done(ctx, change, "%s", change)
+			lines := "restored " + name
+			for _, field := range change.Fields {
+				field.Drift = false // An overwritten setting is not a fault here.
+				lines += "\n    " + field.String()
+			}
+			return c.Done(ctx, change, "%s", lines)
 		}),
 	}
 }

@@ -36,16 +36,24 @@ Examples:
 		Flags: ui.With(
 			&cli.BoolFlag{Name: ui.FlagWait, Aliases: []string{ui.FlagWatch}, Usage: "show the run and wait until it has ended"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			&cli.GenericFlag{
-				Name: flagParam, Value: &ui.ParamFlag{},
-				Usage: "`KEY=VALUE` of its params for this run alone; may be given several times",
-			},
+			paramFlag(),
 		),
 		Action: c.Named(c.runJobType),
 	}
 }
 
 const flagParam = "param"
+
+func paramFlag() cli.Flag {
+	return &cli.GenericFlag{Name: flagParam, Value: &ui.ParamFlag{}, Usage: "`KEY=VALUE` of its params for this run alone; may be given several times"}
+}
+
+func givenParams(ctx *cli.Context) [][2]string {
+	if given, ok := ctx.Generic(flagParam).(*ui.ParamFlag); ok && given != nil {
+		return given.Given
+	}
+	return nil
+}
 
 func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name string) error {
 	known, err := jobtypes.Of(client).Get(ctx.Context, name)
@@ -55,8 +63,8 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name str
 	if known.Paused {
 		c.Complain("note: %s is paused%s; this run is an exception", name, runs.PauseOf(known))
 	}
-	if given, ok := ctx.Generic(flagParam).(*ui.ParamFlag); ok && given != nil && len(given.Given) > 0 {
-		return c.runWith(ctx, client, known, given.Given)
+	if params := givenParams(ctx); len(params) > 0 {
+		return c.runWith(ctx, client, known, params)
 	}
 	trigger := jobtypes.Of(client).Trigger
 	switch {
@@ -107,19 +115,8 @@ func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobty
 
 // detectWith starts a run whose detection and jobs get these params.
 func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, params [][2]string) error {
-	pairs := make([]string, len(params))
-	for i, param := range params {
-		pairs[i] = param[0] + "=" + param[1]
-	}
-	over, err := ui.ParamsJSON(pairs)
+	merged, err := c.overlaid(ctx, client, known.Spec, params)
 	if err != nil {
-		return err
-	}
-	merged, err := jobtype.OverlayParams(known.Spec.Params, json.RawMessage(over))
-	if err != nil {
-		return ui.Faulty(fmt.Errorf("--param: %w", err))
-	}
-	if err := runs.CheckParams(c.Program, ctx, client, known.Spec.Handler, merged); err != nil {
 		return err
 	}
 	if w := known.Window; w != nil && !w.Open && !ctx.Bool(ui.FlagIgnoreWindow) {
@@ -132,6 +129,23 @@ func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jo
 		return err
 	}
 	return c.ran(ctx, client, known, jobtypes.Triggered{RunRef: run})
+}
+
+// overlaid returns the params of spec with those of the command line, as its handler accepts them.
+func (c *commands) overlaid(ctx *cli.Context, client *starter.Client, spec contract.JobTypeSpec, params [][2]string) (json.RawMessage, error) {
+	pairs := make([]string, len(params))
+	for i, param := range params {
+		pairs[i] = param[0] + "=" + param[1]
+	}
+	over, err := ui.ParamsJSON(pairs)
+	if err != nil {
+		return nil, err
+	}
+	merged, err := jobtype.OverlayParams(spec.Params, json.RawMessage(over))
+	if err != nil {
+		return nil, ui.Faulty(fmt.Errorf("--param: %w", err))
+	}
+	return merged, runs.CheckParams(c.Program, ctx, client, spec.Handler, merged)
 }
 
 func paramNames(params [][2]string) []string {
@@ -202,7 +216,7 @@ Examples:
 		Flags: ui.With(
 			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "give up after `DURATION`", Value: 10 * time.Minute},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show at most `N` proposals in the table", Value: 20},
-			ui.AllowUnregisteredFlag(),
+			paramFlag(), ui.AllowUnregisteredFlag(),
 		),
 		Before: func(ctx *cli.Context) error {
 			if limit := ctx.Int(ui.FlagLimit); limit < 1 {
@@ -218,6 +232,15 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client, name string)
 	spec, err := c.specOf(ctx, client, name)
 	if err != nil {
 		return err
+	}
+	switch params := givenParams(ctx); {
+	case len(params) == 0:
+	case spec.DAG != nil:
+		return ui.Usagef("%s runs a DAG: with --param it starts one job, without a detection to try; `roundsman start FILE --dry-run` takes params", name)
+	default:
+		if spec.Params, err = c.overlaid(ctx, client, spec, params); err != nil {
+			return err
+		}
 	}
 	ref, err := client.Runs().StartDryRun(ctx.Context, spec, newRunName(c.Env.Now()))
 	if err != nil {

@@ -132,8 +132,9 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 	if detail.Result == nil {
 		return
 	}
+	of := attemptOf(detail)
 	shown := &ui.Fields{}
-	shown.Add("result", ui.Text(ui.OneLine(detail.Result.Summary)))
+	shown.Add("result"+of, ui.Text(ui.OneLine(detail.Result.Summary)))
 	if len(detail.Result.Data) > 0 {
 		shown.Add("data", ui.Text(CompactJSON(detail.Result.Data)))
 	}
@@ -141,7 +142,15 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 		c.Print("")
 		c.PrintFields(shown)
 	}
-	ShowOutput(c.Program, *detail.Result)
+	c.showOutput("output"+of, *detail.Result)
+}
+
+// attemptOf tells that a result is not that of the attempt which runs or is to come.
+func attemptOf(detail starter.ItemDetail) string {
+	if detail.Ended() {
+		return ""
+	}
+	return " of an earlier attempt"
 }
 
 func attemptTook(attempt starter.Attempt, now time.Time) string {
@@ -154,13 +163,13 @@ func attemptTook(attempt starter.Attempt, now time.Time) string {
 	return ui.Span(attempt.EndedAt.Sub(attempt.StartedAt))
 }
 
-// ShowOutput prints the job's output line by line: a program's control characters must not reach a terminal.
-func ShowOutput(c *ui.Program, result jobtype.Result) {
+// Line by line: a program's control characters must not reach a terminal.
+func (c *commands) showOutput(title string, result jobtype.Result) {
 	output := strings.TrimRight(result.Output, "\n")
 	if output == "" || output == result.Summary {
 		return
 	}
-	fmt.Fprintln(c.Env.Stdout, "\noutput")
+	fmt.Fprintln(c.Env.Stdout, "\n"+title)
 	for line := range strings.Lines(output) {
 		fmt.Fprintln(c.Env.Stdout, "  "+strings.TrimRight(ui.Printable(line), " "))
 	}

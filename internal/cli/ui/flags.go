@@ -34,7 +34,7 @@ func NoteFlag() cli.Flag {
 
 // DryRunFlag is --dry-run.
 func DryRunFlag() cli.Flag {
-	return &cli.BoolFlag{Name: FlagDryRun, Usage: "print what would happen, and change nothing"}
+	return &cli.BoolFlag{Name: FlagDryRun, Usage: "print the effect, and change nothing"}
 }
 
 // Names of flags that more than one place needs. One name means the same in

@@ -81,6 +81,9 @@ func CheckOutput(c *cli.Context) error {
 
 // Answer prints value in the format of --output. names are the fields for --output name.
 func (c *Program) Answer(ctx *cli.Context, value any, names ...string) error {
+	if c.Several {
+		return c.AnswerPart(ctx, value, names...)
+	}
 	return c.answer(format(ctx), value, "  ", "", names)
 }
 

@@ -123,6 +123,8 @@ type Program struct {
 	Has     func(path string) bool
 	// Wide and NoHeaders control tables, see [Program.PrintTable].
 	Wide, NoHeaders bool
+	// Several values are answered: JSON has a line each, YAML a document.
+	Several bool
 	// noted are the notes written. partial is set after one about an absent control plane.
 	noted   []string
 	partial bool

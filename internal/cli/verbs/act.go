@@ -72,7 +72,7 @@ func (c *commands) startLine(ctx *cli.Context, _ *starter.Client, t target) (old
 		}
 		return line, nil
 	case ctx.Bool(ui.FlagDryRun):
-		return to("jobtypes detect", t.name).uses(ui.FlagDryRun), nil
+		return to("jobtypes detect", t.name).with(ctx, flagParam).uses(ui.FlagDryRun), nil
 	}
 	return to("jobtypes run", t.name).with(ctx, flagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
 }
@@ -136,6 +136,7 @@ Examples:
   roundsman retry scrub@bad --failed --dry-run
   roundsman retry scrub@bad --failed --missed -w
   roundsman retry scrub:/srv/a.bin
+  roundsman retry scrub@bad --item job-000012 --item /srv/b.bin
   roundsman retry nightly
   roundsman retry nightly@bad -w
   roundsman retry nightly/load
@@ -145,6 +146,7 @@ Examples:
 			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
 			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
 			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
+			&cli.StringSliceFlag{Name: flagItem, Usage: "only the job with this id or `KEY`; several are one run"},
 			fileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
 		)),
 		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
@@ -154,7 +156,7 @@ Examples:
 			}
 			if run.Kind() != starter.KindDAG {
 				inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
-				if err != nil || ctx.Bool(flagFailed) || ctx.Bool(flagMissed) || ctx.Bool(ui.FlagDryRun) {
+				if err != nil || ctx.Bool(flagFailed) || ctx.Bool(flagMissed) || ctx.IsSet(flagItem) || ctx.Bool(ui.FlagDryRun) {
 					return retryGroup(ctx, run, t.item.ID), nil //nolint:nilerr // it has no run of a DAG
 				}
 				run = inner
@@ -173,7 +175,7 @@ Examples:
 }
 
 func retryGroup(ctx *cli.Context, run starter.RunRef, job string) old {
-	line := to("runs retry", run.WorkflowID).with(ctx, flagFailed, flagMissed, ui.FlagDryRun).uses(ui.FlagWait)
+	line := to("runs retry", run.WorkflowID).with(ctx, flagFailed, flagMissed, flagItem, ui.FlagDryRun).uses(ui.FlagWait)
 	if job != "" {
 		line = line.and("--item=" + job)
 	}

@@ -3,9 +3,11 @@ package verbs
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
@@ -23,7 +25,7 @@ func waitFlag() cli.Flag {
 }
 
 func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: flagYes, Aliases: []string{"y"}, Usage: "do not ask"}
+	return &cli.BoolFlag{Name: flagYes, Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
 }
 
 func limitFlag() cli.Flag {
@@ -58,6 +60,7 @@ const (
 	flagForce  = "force"
 	flagFailed = "failed"
 	flagMissed = "missed"
+	flagItem   = "item"
 	flagKind   = "kind"
 	flagFrom   = "from"
 	flagAs     = "as"
@@ -81,19 +84,29 @@ const (
 	stateBad  = "bad"
 )
 
-func states(ctx *cli.Context, bad ...string) (all []string, open bool) {
-	for _, state := range ctx.StringSlice(ui.FlagState) {
-		switch state {
-		case stateBad:
+// states reads --state: words of known, in any case. stateBad stands for the states in bad.
+func states(ctx *cli.Context, known []string, bad ...string) (all []string, err error) {
+	for _, written := range ctx.StringSlice(ui.FlagState) {
+		at := slices.IndexFunc(known, func(state string) bool { return strings.EqualFold(state, written) })
+		switch {
+		case at < 0:
+			return nil, ui.Usagef("--%s %s: must be one of %s", ui.FlagState, written, strings.Join(known, ", "))
+		case known[at] == stateBad:
 			all = append(all, bad...)
-		case stateOpen:
-			open = true
 		default:
-			all = append(all, state)
+			all = append(all, known[at])
 		}
 	}
 	slices.Sort(all)
-	return slices.Compact(all), open
+	return slices.Compact(all), nil
+}
+
+// outcomes reads the --state of runs: an outcome, or one of groups.
+func outcomes(ctx *cli.Context, groups ...string) ([]string, error) {
+	for _, outcome := range contract.Outcomes() {
+		groups = append(groups, string(outcome))
+	}
+	return states(ctx, groups, string(contract.OutcomeFailed), string(contract.OutcomePartial), string(contract.OutcomeTimeout))
 }
 
 func flags(own ...[]cli.Flag) []cli.Flag { return ui.With(slices.Concat(own...)...) }

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/holds"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func (c *commands) fleet() []*cli.Command {
@@ -30,12 +31,16 @@ Examples:
   roundsman workers -s OFFLINE -o name
   roundsman workers --output json | jq -r '.workers[].registration.host'`,
 		Flags: lists(some(
-			stateFlag("ONLINE, UNREACHABLE, OFFLINE, DRAINING, CORDONED, DELETED"),
+			stateFlag(strings.Join(workerStates(), ", ")),
 			&cli.StringSliceFlag{Name: "label", Aliases: []string{"l"}, Usage: "only with the labels `K=V,K!=V`"},
 		)),
 		Action: func(ctx *cli.Context) error {
 			line := to("workers list").uses(ui.FlagState).with(ctx, "label")
-			for _, state := range ctx.StringSlice(ui.FlagState) {
+			wanted, err := states(ctx, workerStates())
+			if err != nil {
+				return err
+			}
+			for _, state := range wanted {
 				if state == string(contract.WorkerDeleted) {
 					line = line.and("--deleted")
 				}
@@ -43,6 +48,13 @@ Examples:
 			}
 			return c.forward(ctx, line)
 		},
+	}
+}
+
+func workerStates() []string {
+	return []string{
+		string(contract.WorkerOnline), string(contract.WorkerUnreachable), string(contract.WorkerOffline), string(contract.WorkerDraining),
+		string(contract.WorkerCordoned), string(contract.WorkerDeleted),
 	}
 }
 
@@ -106,9 +118,13 @@ Examples:
   roundsman holds scrub -o name | roundsman resume -`,
 		Flags: lists(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			listed, err := holds.List(ctx.Context, client, strings.TrimPrefix(ctx.Args().First(), string(ref.JobType)+"/"))
+			name := strings.TrimPrefix(ctx.Args().First(), string(ref.JobType)+"/")
+			listed, err := holds.List(ctx.Context, client, name)
 			if down, is := errors.AsType[*starter.ControlPlaneDownError](err); is {
 				err = down // Each part of the list lacks the same control plane.
+			}
+			if err == nil && len(listed) == 0 && name != "" { // A deleted job type may have left marks.
+				_, err = jobtypes.Of(client).Get(ctx.Context, name)
 			}
 			if err != nil && len(listed) == 0 {
 				return err
@@ -134,8 +150,8 @@ func held(listed []holds.Hold) (refs []string) {
 
 func (c *commands) remove() *cli.Command {
 	return &cli.Command{
-		Name: "delete", ArgsUsage: "REF...", Usage: "remove a worker, an API key or a job type",
-		Description: `A worker that lives registers again. apikey/ID revokes a key. A job type goes with the configuration: remove it there, then
+		Name: "delete", ArgsUsage: "REF...", Usage: "remove a worker or an API key",
+		Description: `A worker that lives registers again. apikey/ID revokes a key. A job type is refused: remove it from the configuration, then
 ` + "`roundsman apply --prune`" + `.
 
 Examples:
@@ -170,9 +186,12 @@ Examples:
 		Flags: lists(some(stateFlag("bad or the outcome of the last run"))),
 		Action: func(ctx *cli.Context) error {
 			line := to("jobtypes list").uses(ui.FlagState)
-			outcomes, _ := states(ctx, string(contract.OutcomeFailed), string(contract.OutcomePartial), string(contract.OutcomeTimeout))
-			if len(outcomes) > 0 {
-				line = line.and("--outcome=" + strings.Join(outcomes, ","))
+			wanted, err := outcomes(ctx, stateBad)
+			if err != nil {
+				return err
+			}
+			if len(wanted) > 0 {
+				line = line.and("--outcome=" + strings.Join(wanted, ","))
 			}
 			return c.forward(ctx, line)
 		},

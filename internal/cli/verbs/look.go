@@ -29,13 +29,16 @@ Examples:
   roundsman runs --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
 		Flags: lists(some(stateFlag("open, bad or an outcome"), sortFlag(), limitFlag()), period()),
 		Action: func(ctx *cli.Context) error {
-			outcomes, open := states(ctx, string(contract.OutcomeFailed), string(contract.OutcomePartial), string(contract.OutcomeTimeout))
-			line := to("runs list").with(ctx, flagSince, flagUntil, ui.FlagSort).uses(ui.FlagState).limited(ctx)
-			if len(outcomes) > 0 {
-				line = line.and("--outcome=" + strings.Join(outcomes, ","))
+			wanted, err := outcomes(ctx, stateOpen, stateBad)
+			if err != nil {
+				return err
 			}
-			if open {
-				line = line.and("--running")
+			line := to("runs list").with(ctx, flagSince, flagUntil, ui.FlagSort).uses(ui.FlagState).limited(ctx)
+			if at := slices.Index(wanted, stateOpen); at >= 0 {
+				line, wanted = line.and("--running"), slices.Delete(wanted, at, at+1)
+			}
+			if len(wanted) > 0 {
+				line = line.and("--outcome=" + strings.Join(wanted, ","))
 			}
 			if ctx.Args().Len() == 0 {
 				return c.forward(ctx, line)
@@ -66,7 +69,10 @@ Examples:
 		Flags: lists(some(stateFlag("bad or the state of a job"), sortFlag(), limitFlag()), period()),
 		Action: func(ctx *cli.Context) error {
 			ctx.Context = starter.WithMemory(ctx.Context)
-			wanted, _ := states(ctx, contract.JobFailed, contract.JobStale, contract.JobExpired)
+			wanted, err := states(ctx, append([]string{stateBad}, starter.ItemStates()...), contract.JobFailed, contract.JobStale, contract.JobExpired)
+			if err != nil {
+				return err
+			}
 			line := to("jobs list").with(ctx, flagSince, flagUntil, ui.FlagSort).uses(ui.FlagState).limited(ctx)
 			for _, state := range wanted {
 				line = line.and("--state=" + state)
@@ -113,8 +119,12 @@ Examples:
   roundsman show rollout.yaml -o dot`,
 		Flags: ui.WithFormats(lists(some(&cli.BoolFlag{Name: "tree", Usage: "list the tasks of a DAG as a tree, with sub-DAGs"})), pictures()...),
 		Action: func(ctx *cli.Context) error {
+			texts := ctx.Args().Slice()
+			if at := slices.IndexFunc(texts, ref.File); at > 0 && !ref.File(texts[0]) {
+				return ui.Usagef("%s is a file: show files without other references", texts[at])
+			}
 			if ref.File(ctx.Args().First()) {
-				return c.showFile(ctx, ctx.Args().First())
+				return c.showFiles(ctx, texts)
 			}
 			ctx.Context = starter.WithMemory(ctx.Context)
 			return c.on(accepts{
@@ -124,12 +134,11 @@ Examples:
 	}
 }
 
-func (c *commands) showFile(ctx *cli.Context, file string) error {
-	format := ctx.String(ui.FlagOutput)
-	if !isPicture(format) {
-		return c.forward(ctx, to("dag validate", file))
+func (c *commands) showFiles(ctx *cli.Context, files []string) error {
+	if !isPicture(ctx.String(ui.FlagOutput)) {
+		return c.forward(ctx, to("dag validate", files...))
 	}
-	return c.draw(ctx, to("dag render", file))
+	return c.draw(ctx, to("dag render", files...))
 }
 
 func isPicture(format string) bool { return slices.Contains(pictures(), format) }

@@ -103,7 +103,11 @@ func (c *commands) forward(ctx *cli.Context, line old) error {
 			continue
 		}
 		if !slices.Contains(line.used, name) {
-			return ui.Usagef("--%s has no effect on %s: see %s --help", name, strings.Join(ctx.Args().Slice(), " "), ui.HelpName(ctx))
+			on := ctx.Args().Slice()
+			if len(line.args) > 0 {
+				on = line.args[:1] // A reference from standard input, or the run of a name.
+			}
+			return ui.Usagef("--%s has no effect on %s: leave it out, or see %s --help", name, strings.Join(on, " "), ui.HelpName(ctx))
 		}
 	}
 	words := slices.Concat(strings.Fields(line.path), line.flags, common)
@@ -129,6 +133,7 @@ func (c *commands) each(ctx *cli.Context, act func(text string) error) error {
 		texts = linesOf(string(read))
 	}
 	var faults []error
+	c.Several = len(texts) > 1
 	for _, text := range texts {
 		if err := act(text); err != nil {
 			if len(texts) > 1 {

@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // defaultPast is the default number of releases in a table.
@@ -47,6 +48,11 @@ Examples:
 				view.Lanes = slices.DeleteFunc(view.Lanes, func(l contract.AdmissionLane) bool { return "lane/"+l.Name != only })
 				view.Pools = slices.DeleteFunc(view.Pools, func(p contract.AdmissionPool) bool { return "pool/"+p.Name != only })
 				view.Objects = slices.DeleteFunc(view.Objects, func(o contract.AdmissionThing) bool { return "object/"+o.Name != only })
+				if len(view.Lanes)+len(view.Pools)+len(view.Objects) == 0 {
+					if err := declared(ctx, client, only); err != nil {
+						return err
+					}
+				}
 			}
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, map[string]any{"lanes": ui.OrEmpty(view.Lanes), "pools": ui.OrEmpty(view.Pools), "objects": ui.OrEmpty(view.Objects)})
@@ -61,6 +67,24 @@ Examples:
 			return nil
 		}),
 	}
+}
+
+// declared returns an error for an unused lane or pool that no job type names. An object exists only while it is used.
+func declared(ctx *cli.Context, client *starter.Client, only string) error {
+	kind, name, _ := strings.Cut(only, "/")
+	if kind == "object" {
+		return nil
+	}
+	types, err := jobtypes.Of(client).List(ctx.Context)
+	for _, known := range types {
+		if _, pool := known.Spec.Resources[name]; kind == "pool" && pool || kind == "lane" && known.Spec.Lane == name {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return &starter.NotFoundError{What: kind, Name: name, Hint: "no job type names it, and nothing holds or waits for it (`roundsman resources`)"}
 }
 
 // notListed reports the number of names that do not fit into one answer of admission.

@@ -251,7 +251,7 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 	}
 	if at != "" {
 		if filter.Before, err = parseSeq(at); err != nil {
-			return auditList{}, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
+			return auditList{}, problem.New(http.StatusBadRequest, problem.CodeBadCursor, err.Error())
 		}
 	}
 	found, err := call.Client.Audit().Read(ctx, filter)

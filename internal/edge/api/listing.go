@@ -47,7 +47,7 @@ func (c cursors) position(list, cursor string) (string, error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(raw) < sum || !hmac.Equal(raw[:sum], c.sign(list, string(raw[sum:]))) {
-		return "", problem.New(http.StatusBadRequest, "BAD_CURSOR", "the cursor is none of this list").With("begin again without a cursor")
+		return "", problem.New(http.StatusBadRequest, problem.CodeBadCursor, "the cursor is none of this list").With("begin again without a cursor")
 	}
 	return string(raw[sum:]), nil
 }
@@ -59,7 +59,7 @@ func (c cursors) resume(list, cursor string, to any) error {
 		return err
 	}
 	if err := json.Unmarshal([]byte(written), to); err != nil {
-		return problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error()).With("begin again without a cursor")
+		return problem.New(http.StatusBadRequest, problem.CodeBadCursor, err.Error()).With("begin again without a cursor")
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func (a *API) dagRunActions(tag, one string) {
 func ofDAG[T any](ref starter.RunRef, do func() (T, error)) (T, error) {
 	if ref.Kind() != starter.KindDAG {
 		var none T
-		return none, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", ref)
+		return none, problem.Newf(http.StatusConflict, problem.CodeRefused, "%s is a run of a job type; this is for runs of DAGs", ref)
 	}
 	return do()
 }

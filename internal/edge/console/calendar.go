@@ -48,7 +48,7 @@ func (in calendarInput) span() time.Duration { return time.Duration(in.Days) * 2
 func addCalendar(a *api.API, memory *calendar.Memory) {
 	may := access.Permission{Verb: access.View, Kind: access.JobTypes}
 	api.Add(a, api.Operation{
-		ID: "get-forecast", Method: http.MethodGet, Path: "/forecast", Tag: "calendar", Summary: "Tell which runs the next days bring, and which instants are skipped",
+		ID: "get-forecast", Method: http.MethodGet, Path: "/forecast", Tag: "calendar", Summary: "List the runs of the next days, and the skipped instants",
 		May: may, Reach: api.Some,
 		Live: api.LiveCalendar(),
 	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Forecast, error) {
@@ -61,7 +61,7 @@ func addCalendar(a *api.API, memory *calendar.Memory) {
 		return found, err
 	})
 	api.Add(a, api.Operation{
-		ID: "get-ledger", Method: http.MethodGet, Path: "/ledger", Tag: "calendar", Summary: "Tell what became of each scheduled instant of the last days",
+		ID: "get-ledger", Method: http.MethodGet, Path: "/ledger", Tag: "calendar", Summary: "List the outcome of each scheduled instant of the last days",
 		May: may, Reach: api.Some,
 		Live: api.LiveCalendar(),
 	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Ledger, error) {

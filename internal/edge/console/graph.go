@@ -105,7 +105,7 @@ func addGraph(a *api.API) {
 	}, func(ctx context.Context, call *api.Call, in *graphInput) (RunGraph, error) {
 		ref := in.Ref()
 		if ref.Kind() != starter.KindDAG {
-			return RunGraph{}, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", ref)
+			return RunGraph{}, problem.Newf(http.StatusConflict, problem.CodeRefused, "%s is a run of a job type; this is for runs of DAGs", ref)
 		}
 		answer := RunGraph{WorkflowID: ref.WorkflowID, AsOf: time.Now().UTC()}
 		picture, shape, err := call.Client.DAGs().Picture(ctx, ref, known.of(ref.WorkflowID))

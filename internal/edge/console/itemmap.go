@@ -81,7 +81,7 @@ func addItemMap(a *api.API) {
 		Live: api.LiveRun(mapGap),
 	}, func(ctx context.Context, call *api.Call, in *api.RunPath) (RunMap, error) {
 		if in.Ref().Kind() == starter.KindDAG {
-			return RunMap{}, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a DAG; this is for runs of job types", in.Ref()).With("GET /runs/{run}/graph")
+			return RunMap{}, problem.Newf(http.StatusConflict, problem.CodeRefused, "%s is a run of a DAG; this is for runs of job types", in.Ref()).With("GET /runs/{run}/graph")
 		}
 		jobs, err := call.Client.Runs().JobMap(ctx, in.Ref())
 		if err != nil {

@@ -55,7 +55,7 @@ type workerTimesInput struct {
 func addTimes(a *api.API, memory *calendar.Memory) {
 	viewItems := access.Permission{Verb: access.View, Kind: access.Items}
 	api.Add(a, api.Operation{
-		ID: "get-run-times", Method: http.MethodGet, Path: "/runs/{run}/times", Tag: "runs", Summary: "Tell when the items of a run ran, and on which workers",
+		ID: "get-run-times", Method: http.MethodGet, Path: "/runs/{run}/times", Tag: "runs", Summary: "List the times and workers of a run's items",
 		Description: "One column for each fact, for at most 20,000 items that have begun. Times are in milliseconds.",
 		May:         viewItems, Reach: api.Named,
 		Live: &feed.Topic{Every: timesEvery, Gap: timesGap, Of: []string{api.OfRun}},
@@ -63,7 +63,7 @@ func addTimes(a *api.API, memory *calendar.Memory) {
 		return times.OfRun(ctx, call.Client.Runs(), in.Ref())
 	})
 	api.Add(a, api.Operation{
-		ID: "get-worker-times", Method: http.MethodGet, Path: "/workers/{id}/times", Tag: "workers", Summary: "Tell what a worker ran in the last hours, newest first",
+		ID: "get-worker-times", Method: http.MethodGet, Path: "/workers/{id}/times", Tag: "workers", Summary: "List the items that a worker ran in the last hours, newest first",
 		Description: "The 20 newest runs are read, and 10,000 items of each. searched_since is set if there are older runs; missed names runs that did not answer or were read in part.",
 		May:         viewItems,
 	}, func(ctx context.Context, call *api.Call, in *workerTimesInput) (times.WorkerTimes, error) {

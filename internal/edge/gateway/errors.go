@@ -15,7 +15,7 @@ type Code string
 
 // The codes.
 const (
-	CodeInvalid Code = "INVALID"
+	CodeInvalid = Code(contract.CodeInvalid)
 	// CodeBadToken: the token, lease or cursor is not from this namespace's gateways.
 	CodeBadToken Code = "BAD_TOKEN"
 	// CodeNotYours: the lease or cursor belongs to another worker.
@@ -23,11 +23,11 @@ const (
 	// CodeUnknownWorker: the process is not registered; it must register again.
 	CodeUnknownWorker Code = "UNKNOWN_WORKER"
 	// CodeIDInUse: another live process has the id; see Holder.
-	CodeIDInUse Code = "ID_IN_USE"
+	CodeIDInUse = Code(contract.CodeIDInUse)
 	// CodeLeaseLost: the attempt is over, or another worker has the job.
 	CodeLeaseLost Code = "LEASE_LOST"
 	// CodeUnavailable: the server or the registry does not answer; repeat the call.
-	CodeUnavailable Code = "UNAVAILABLE"
+	CodeUnavailable = Code(contract.CodeUnavailable)
 )
 
 // Error is an unsuccessful answer to a worker.

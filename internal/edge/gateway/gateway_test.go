@@ -1,13 +1,20 @@
 package gateway
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
 
+	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -58,5 +65,68 @@ func TestAFailureThatContradictsItselfIsRefused(t *testing.T) {
 		var refused *Error
 		require.ErrorAs(t, err, &refused, name)
 		assert.Equal(t, CodeInvalid, refused.Code, name)
+	}
+}
+
+// refusals keeps how tasks were returned.
+type refusals struct {
+	client.Client
+	got []contract.ExecuteState
+}
+
+func (r *refusals) CompleteActivity(_ context.Context, _ []byte, _ any, failure error) error {
+	var state contract.ExecuteState
+	failed, ok := errors.AsType[*temporal.ApplicationError](failure)
+	if ok && failed.Details(&state) == nil {
+		r.got = append(r.got, state)
+	}
+	return nil
+}
+
+// oneTask has one task.
+type oneTask struct {
+	workflowservice.WorkflowServiceClient
+	polled bool
+}
+
+func (o *oneTask) PollActivityTaskQueue(context.Context, *workflowservice.PollActivityTaskQueueRequest, ...grpc.CallOption) (*workflowservice.PollActivityTaskQueueResponse, error) {
+	task := &workflowservice.PollActivityTaskQueueResponse{}
+	if !o.polled {
+		o.polled, task.TaskToken = true, []byte("t")
+	}
+	return task, nil
+}
+
+// The run must not take a returned job for one that was done in part: a held job would go to another worker.
+func TestARefusedJobHasNotRun(t *testing.T) {
+	t.Parallel()
+	who := identity{ID: "press", Instance: "i1"}
+	for name, refuse := range map[string]func(w Worker){
+		"hung up": func(w Worker) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := w.take(ctx, &workflowservice.PollActivityTaskQueueResponse{}, contract.ExecuteInput{}, PollInput{})
+			assert.Error(t, err)
+		},
+		"held": func(w Worker) {
+			held := contract.WorkerSettings{Known: true, Held: true}
+			w.g.fleet.last[who.incarnation()] = standing{held, time.Now()}
+			w.g.fleet.next = &question{of: map[contract.Incarnation]contract.WorkerSettings{who.incarnation(): held}, err: errors.New("silent"), done: make(chan struct{})}
+			close(w.g.fleet.next.done)
+			_, err := w.take(t.Context(), &workflowservice.PollActivityTaskQueueResponse{}, contract.ExecuteInput{}, PollInput{})
+			assert.NoError(t, err)
+		},
+		"stopped": func(w Worker) { w.linger(t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &refusals{}
+			w := Worker{who: who, g: &Gateway{service: &oneTask{}, server: jobs.NewServer(server, nil), fleet: newFleet(nil)}}
+			refuse(w)
+			require.Len(t, server.got, 1)
+			assert.Equal(t, contract.FailureDraining, server.got[0].Failure)
+			assert.Equal(t, []string{"press", "i1"}, []string{server.got[0].Worker, server.got[0].Instance})
+			assert.Zero(t, server.got[0].DurationMS)
+		})
 	}
 }

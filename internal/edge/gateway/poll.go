@@ -216,7 +216,7 @@ func (w Worker) poll(ctx context.Context, queue string, wait *waiting) (*workflo
 func (w Worker) refuse(ctx context.Context, task *workflowservice.PollActivityTaskQueueResponse, kind contract.FailureKind, message string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refuseTimeout)
 	defer cancel()
-	state := jobs.Failed(w.state(w.who.Instance, 0), kind, message, "")
+	state := jobs.Failed(contract.ExecuteState{Worker: w.who.ID, Instance: w.who.Instance}, kind, message, "") // It ran for no time.
 	if err := w.g.server.Complete(ctx, task.GetTaskToken(), state, jobs.FailureOf(state)); err != nil && !errors.Is(err, jobtype.ErrLeaseLost) {
 		w.g.logger.Warn("a job could not be returned", "worker", w.who.ID, "activity", task.GetActivityId(), "error", err)
 	}

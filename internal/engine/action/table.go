@@ -77,7 +77,7 @@ type param struct {
 	// word stands for a missing argument in the command line; flag is its option; empty: positional.
 	word, flag string
 	lead       string
-	// after is an argument that stands before this one in the same word, joint what joins them.
+	// after is an argument that stands before this one in the same word, joint the text between them.
 	after, joint string
 	// body is the field of the request's body. A setting has the name of its own argument as the field.
 	body    string
@@ -199,11 +199,11 @@ func ofRuns() map[Operation]definition {
 			command: "roundsman pause", method: "POST", path: "/runs/{run}/pause", may: operate, params: []param{runParam(), why("note", "--reason")},
 		},
 		CancelRun: {
-			label: "Cancel", effect: "What runs is stopped, the rest never starts.", danger: true,
+			label: "Cancel", effect: "Running work is stopped, and the rest never starts.", danger: true,
 			command: "roundsman cancel", method: "POST", path: "/runs/{run}/cancel", may: operate, params: []param{runParam(), why("reason", "--reason")},
 		},
 		SetRun: {
-			label: "Raise the limit", effect: "It holds at once, for this run alone.",
+			label: "Raise the limit", effect: "It takes effect at once, for this run only.",
 			command: "roundsman set", method: "PATCH", path: "/runs/{run}", may: operate,
 			params: []param{
 				runParam(),
@@ -212,11 +212,11 @@ func ofRuns() map[Operation]definition {
 			},
 		},
 		RetryRun: {
-			label: "Retry", effect: "What failed, was canceled or did not run is executed again.",
+			label: "Retry", effect: "Failed, canceled and missed items are executed again.",
 			command: "roundsman retry", method: "POST", path: "/runs/{run}/retry", may: operate, params: []param{runParam()},
 		},
 		ReleaseRun: {
-			label: "Release", effect: "It is held because something failed. It ends as it is now.",
+			label: "Release", effect: "The run, held for its failures, ends as it is now.",
 			command: "roundsman resume", method: "POST", path: "/runs/{run}/release", may: operate, params: []param{runParam()},
 		},
 	}
@@ -233,7 +233,7 @@ func ofItems() map[Operation]definition {
 			label: "Open", command: "roundsman show", method: "GET", path: one, may: view, params: inRun(),
 		},
 		ApproveItem: {
-			label: "Approve", effect: "The task succeeds, and what needs it continues.",
+			label: "Approve", effect: "The task succeeds, and its dependents continue.",
 			command: "roundsman approve", method: "POST", path: one + "/approve", may: operate, params: append(inRun(), why("note", "--reason")),
 		},
 		RejectItem: {
@@ -241,7 +241,7 @@ func ofItems() map[Operation]definition {
 			command: "roundsman reject", method: "POST", path: one + "/reject", may: operate, params: append(inRun(), why("note", "--reason")),
 		},
 		SkipItem: {
-			label: "Skip", effect: "The task counts as done, and what needs it continues.",
+			label: "Skip", effect: "The task counts as done, and its dependents continue.",
 			command: "roundsman skip", method: "POST", path: one + "/skip", may: operate, params: append(inRun(), why("reason", "--reason")),
 		},
 		CancelItem: {
@@ -266,11 +266,11 @@ func ofFleet() map[Operation]definition {
 			command: "roundsman pause", method: "POST", path: "/workers/{id}/cordon", may: operate, params: []param{id, why("reason", "--reason")},
 		},
 		DrainWorker: {
-			label: "Drain", effect: "It takes no new work; what runs may finish.",
+			label: "Drain", effect: "It takes no new work. Running jobs may finish.",
 			command: "roundsman drain", method: "POST", path: "/workers/{id}/drain", may: operate, params: []param{id, why("reason", "--reason")},
 		},
 		ResizeWorker: {
-			label: "Resize", effect: "It holds at once and over restarts. What runs above a smaller cap continues.",
+			label: "Resize", effect: "It takes effect at once, and stays over restarts. Jobs above a smaller cap continue.",
 			command: "roundsman set", method: "POST", path: "/workers/{id}/resize", may: operate,
 			params: []param{
 				id,
@@ -281,7 +281,7 @@ func ofFleet() map[Operation]definition {
 			},
 		},
 		SetPoolSize: {
-			label: "Resize", effect: "It holds at once, until it is resized again. 0 is the declared size.",
+			label: "Resize", effect: "It takes effect at once, until the next resize. 0 is the declared size.",
 			command: "roundsman set", method: "PUT", path: "/pools/{pool}/size", may: may(access.Operate, access.Admission),
 			params: []param{{name: "pool", label: "Pool", kind: Text, word: "POOL", lead: "pool/"}, {name: "size", label: "Size", kind: Number, word: "N", lead: "size=", body: "size"}},
 		},
@@ -307,7 +307,7 @@ func ofSystem() map[Operation]definition {
 		ListHeld:  {label: "Holds", command: "roundsman holds", method: "GET", path: "/held", may: may(access.View, access.JobTypes)},
 		ListNeeds: {label: "Needs a person", command: "roundsman status", method: "GET", path: "/needs", may: may(access.View, access.Runs)},
 		ApplyConfiguration: {
-			label: "Plan and apply", effect: "The Schedules become what the configuration says.",
+			label: "Plan and apply", effect: "The Schedules get the settings of the configuration.",
 			command: "roundsman apply", method: "POST", path: "/apply", may: may(access.Change, access.Configuration),
 		},
 	}

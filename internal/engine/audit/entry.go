@@ -39,7 +39,7 @@ func Bounded(e contract.AuditEntry) contract.AuditEntry {
 		*field.text = jobtype.Clip(*field.text, field.most)
 	}
 	if len(e.Former) > contract.MaxFormer {
-		e.Former = nil // A part of it says nothing.
+		e.Former = nil // A part of it is of no use.
 	}
 	e.Count = max(e.Count, 1)
 	return e

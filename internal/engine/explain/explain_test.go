@@ -197,7 +197,7 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 	}
 }
 
-// assertHelps asserts that the reason has a button, or says who can change the state.
+// assertHelps asserts that the reason has either a button or an actor.
 func assertHelps(t *testing.T, r Reason) {
 	t.Helper()
 	assert.NotEqual(t, hasButton(r.Actions), r.Actor != "", "%s: %v", r.Code, r.Actions)

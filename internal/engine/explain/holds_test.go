@@ -65,7 +65,7 @@ func TestTheRemedyCanBeTyped(t *testing.T) {
 func TestADetailBeginsWithAWord(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		TextGlobalLimit(3, 3, 0), TextPerWorker(2), TextNotBefore(since), TextHeldByLoss("node-a"), TextTarget("node-a", until, "it is OFFLINE"),
+		TextGlobalLimit(3, 3, 0), TextPerWorker(2), TextNotBefore(since), TextHeldByLoss("node-a", false, ""), TextHeldByLoss("node-a", true, "no such program"), TextTarget("node-a", until, "it is OFFLINE"),
 	} {
 		assert.Regexp(t, `^[a-z]+ `, text)
 	}

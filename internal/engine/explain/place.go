@@ -48,8 +48,11 @@ func HandlerWith(handler string, labels map[string]string) string {
 	return strings.TrimSpace(handler + " " + Labels(labels))
 }
 
-// TextHeldByLoss is the wait of an item for the worker that lost it.
-func TextHeldByLoss(worker string) string {
+// TextHeldByLoss is the wait of an item for the worker that lost it. It may be back without the handler or the program.
+func TextHeldByLoss(worker string, back bool, last string) string {
+	if back {
+		return fmt.Sprintf("its on_worker_loss is hold: worker %s is back, but cannot run it (%s); restart it when it can, or cancel the job", worker, last)
+	}
 	return fmt.Sprintf("its on_worker_loss is hold: worker %s must come back, or cancel the job", worker)
 }
 

@@ -115,21 +115,21 @@ func actor(code contract.Code) string {
 	case contract.CodeReceiverFailing:
 		return "an administrator of the receiver; the next try delivers"
 	case contract.CodeClaimHeld:
-		return "nobody: a run that has waited longer comes first"
+		return "it ends by itself, after the runs that have waited longer"
 	case contract.CodeOutcome:
-		return "nobody: the lost worker may still deliver the outcome, which takes seconds"
+		return "it ends by itself: the lost worker has some seconds to deliver the outcome"
 	case contract.CodeDeduped:
-		return "nobody: another run does the same work"
+		return "no action is needed: another run does the same work"
 	case contract.CodeIdle:
-		return "nobody: nothing is wrong"
+		return "no action is needed"
 	case contract.CodeDetecting, contract.CodeClaims, contract.CodeResources, contract.CodeStarting, contract.CodeRecovering, contract.CodeFleetRecovering:
-		return "nobody: it takes a moment"
+		return "it ends by itself in a moment"
 	case contract.CodeUpstream:
 		return "the person who can repair the task that it needs"
 	case contract.CodeBacklog:
-		return "nobody: the jobs before it end first"
+		return "it ends by itself, after the jobs before it"
 	case contract.CodeItemsInFlight:
-		return "nobody: an item in flight ends first"
+		return "it ends by itself, after an item in flight"
 	}
 	return ""
 }

@@ -88,6 +88,14 @@ type RunStanding struct {
 	Code   contract.Code `json:"code,omitempty"`
 	// Operations are the ids of the operations allowed in this state.
 	Operations []string `json:"operations"`
+	// Refused are operations that come with a later state.
+	Refused []Refusal `json:"refused,omitempty"`
+}
+
+// Refusal is an operation that is not allowed in a state. Why also says what to do instead.
+type Refusal struct {
+	Operation string `json:"operation"`
+	Why       string `json:"why"`
 }
 
 // Line returns the code and the cause.
@@ -129,7 +137,9 @@ func RunStandingOf(f RunStandingFacts) RunStanding {
 			standing.Role = RolePartial
 		}
 	}
-	standing.Operations = operationsOf(f)
+	if standing.Operations = operationsOf(f); f.Failed > 0 && !f.DAG {
+		standing.Refused = []Refusal{{MayRetryRun, retryOpen}}
+	}
 	return standing.withMentions()
 }
 
@@ -170,6 +180,8 @@ func roleOfOutcome(outcome contract.Outcome) Role {
 	}
 	return RoleFailed
 }
+
+const retryOpen = "Failed jobs can be retried when the run has ended. To do it sooner, cancel the run first."
 
 func operationsOf(f RunStandingFacts) []string {
 	if !f.Open {

@@ -13,6 +13,26 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
+// A run of a job type says why its failed jobs cannot be retried yet. One of a DAG retries them in itself.
+func TestAnOpenRunSaysWhenItsFailedJobsCanBeRetried(t *testing.T) {
+	t.Parallel()
+	facts := explain.RunStandingFacts{Open: true, Running: 2, Failed: 1}
+	for _, paused := range []bool{false, true} {
+		facts.Paused = paused
+		standing := explain.RunStandingOf(facts)
+		assert.NotContains(t, standing.Operations, explain.MayRetryRun)
+		require.Len(t, standing.Refused, 1)
+		assert.Equal(t, explain.MayRetryRun, standing.Refused[0].Operation)
+		assert.Contains(t, standing.Refused[0].Why, "when the run has ended")
+	}
+	facts.Failed = 0
+	assert.Empty(t, explain.RunStandingOf(facts).Refused)
+	facts.Failed, facts.DAG = 1, true
+	assert.Empty(t, explain.RunStandingOf(facts).Refused)
+	facts.DAG, facts.Open = false, false
+	assert.Empty(t, explain.RunStandingOf(facts).Refused)
+}
+
 // The facts accumulate: each line adds a graver one.
 func TestTheGravestStateOfAnOpenRunCounts(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ type reader struct {
 	// incomplete: see [contract.FleetView]; partial counts the partial views.
 	incomplete bool
 	partial    int
-	// at is the time of the last view; behind means that it got lost; asked means that the
+	// at is the time of the last view; behind means that it got lost; asked that the
 	// reader has subscribed again since.
 	at            time.Time
 	behind, asked bool

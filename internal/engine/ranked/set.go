@@ -39,7 +39,7 @@ func (s *Set[T]) Remove(id int) { delete(s.byID, id) }
 
 func (s *Set[T]) compact() {
 	s.order = s.order[:0]
-	//workflowcheck:ignore a heap returns the smallest, in whatever order it was filled
+	//workflowcheck:ignore a heap returns the smallest, in any order of filling
 	for id := range s.byID {
 		s.order = append(s.order, id)
 	}

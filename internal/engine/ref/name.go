@@ -12,5 +12,5 @@ func ValidateJobType(name string) error {
 	if slices.Contains(Kinds(), Kind(name)) || name == "list" || name == "show" {
 		return fmt.Errorf("name %q means something else in a reference or on the command line: choose another name", name)
 	}
-	return contract.ValidateJobTypeName(name) //nolint:wrapcheck // it says all
+	return contract.ValidateJobTypeName(name) //nolint:wrapcheck // it is complete
 }

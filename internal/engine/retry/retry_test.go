@@ -72,6 +72,7 @@ func TestAChoiceSelectsJobs(t *testing.T) {
 			assert.Equal(t, c.keys, keysOf(s.Units))
 			assert.Equal(t, c.kept, whys(s.Kept))
 			assert.Equal(t, c.unknown, s.Unknown)
+			assert.Equal(t, 1, s.Missed, "the canceled one; the worker has no proposal")
 		})
 	}
 }

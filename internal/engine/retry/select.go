@@ -50,6 +50,8 @@ type Kept struct {
 type Selection struct {
 	Units []Unit
 	Kept  []Kept
+	// Missed counts the proposals of jobs that were never executed, chosen or not.
+	Missed int
 	// Unknown lists the chosen items that are none of these jobs, in the order of the choice.
 	Unknown []string
 }
@@ -60,6 +62,9 @@ func Select(jobs []Job, choice Choice, now time.Time) Selection {
 	var s Selection
 	found := map[string]bool{}
 	for _, job := range slices.SortedStableFunc(slices.Values(jobs), byNumber) {
+		if missed(job.State) {
+			s.Missed += len(job.Work.Proposals)
+		}
 		if !choice.has(job, found) {
 			s.Kept = append(s.Kept, Kept{Job: job, Why: contract.KeptNotChosen})
 			continue
@@ -110,11 +115,18 @@ func (c Choice) has(job Job, found map[string]bool) bool {
 // selects reports whether the choice has jobs in this state.
 func (c Choice) selects(state string) bool {
 	all := !c.Failed && !c.Missed
-	switch state {
-	case contract.JobNotStarted, contract.JobExpired, contract.JobCanceled, contract.JobPending, contract.JobAssigned:
+	if missed(state) {
 		return all || c.Missed
 	}
 	return all || c.Failed
+}
+
+func missed(state string) bool {
+	switch state {
+	case contract.JobNotStarted, contract.JobExpired, contract.JobCanceled, contract.JobPending, contract.JobAssigned:
+		return true
+	}
+	return false
 }
 
 // names lists the id of a job, its number, and its keys.

@@ -38,7 +38,6 @@ func (e *course) retryLate(now time.Time) {
 	}
 	for _, it := range byID(e.items) {
 		if it.Phase == PhaseLate {
-			e.leave(it)
 			e.enqueue(it, it.ReadyAt, now)
 		}
 	}
@@ -78,7 +77,6 @@ func (e *rules) whole(it *item) time.Duration {
 
 func (e *course) refit(it *item, now time.Time) {
 	if it.Phase == PhaseLate {
-		e.leave(it)
 		e.enqueue(it, it.ReadyAt, now)
 		return
 	}

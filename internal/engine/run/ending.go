@@ -179,9 +179,15 @@ func (e *rules) retryOf(it *item) Retry {
 
 // requeue costs no retry.
 func (e *Engine) requeue(it *item, end Ending, now time.Time) {
-	if !it.inFlight() {
+	switch freed := !end.Binds() && (it.Phase == PhaseLost || it.class != nil && it.class.node != it.node()); {
+	case freed:
+		e.again(it, it.Worker, now) // It need not wait for its worker any more.
+		return
+	case !it.inFlight():
 		e.refit(it, now)
 		return // It is about to be placed already.
+	case end.Failure == contract.FailureAtCapacity && e.ends(it, now):
+		return // A stop may be why it did not begin, although its worker has room.
 	}
 	e.Note(Note{Verdict: Delayed, Code: requeueCode(end.Failure), Item: it.ID, Detail: clip(end.Message)})
 	if it.Want.Nowhere {
@@ -223,10 +229,7 @@ func (e *course) retake(it *item, end Ending, now time.Time) {
 // A worker that looks free all the same cools down.
 func (e *course) refused(it *item, silent bool, now time.Time) {
 	w := e.fleet.instance(it.Worker, it.Instance)
-	if w == nil {
-		return
-	}
-	if w.refused(e.classOf(it, now), silent, len(e.fleet.byID), now) {
+	if w != nil && w.refused(e.classOf(it, now), silent, len(e.fleet.byID), now) {
 		e.Cool(now, it.Worker, it.Instance, CoolDown)
 	}
 	e.rerank(w, now)

@@ -269,7 +269,7 @@ func (e *course) returnLost(now time.Time) {
 
 func (e *board) returned(it *item) bool {
 	w := e.fleet.byID[it.Worker]
-	return w != nil && w.serves(e.work[it.Work].Handler)
+	return w.serves(e.work[it.Work].Handler) && !slices.Contains(it.Lacks, w.Instance)
 }
 
 func (e *course) bringBack(it *item, now time.Time) {

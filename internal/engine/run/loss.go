@@ -118,7 +118,7 @@ func (e *course) lose(it *item, counted bool, now time.Time) {
 	}
 }
 
-// hold makes an item wait until its last worker serves again.
+// hold makes an item wait until its last worker can run it again.
 func (e *course) hold(it *item, now time.Time) {
 	e.release(it)
 	e.leave(it)
@@ -127,7 +127,7 @@ func (e *course) hold(it *item, now time.Time) {
 	e.lost.Add(it.ID, it)
 }
 
-// holdAgain: the worker for which held items are queued is gone again.
+// holdAgain: the worker for which held items are queued is gone again, or cannot run them.
 func (e *course) holdAgain(c *class, now time.Time) {
 	held := slices.DeleteFunc(slices.Clone(c.items), func(it *item) bool { return it.Pin == "" || e.returned(it) })
 	slices.SortFunc(held, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })

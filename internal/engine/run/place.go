@@ -276,10 +276,9 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 	case e.pause.On() || e.suspended || e.stopped != Open:
 		return
 	}
-	if e.failLacking(c, now) {
+	if e.holdAgain(c, now); len(c.items) == 0 || e.failLacking(c, now) {
 		return
 	}
-	e.holdAgain(c, now)
 	if w := e.fleet.byID[c.node]; c.node != "" && w != nil && w.offline() {
 		for len(c.items) > 0 {
 			it := c.items[0]

@@ -272,11 +272,11 @@ func TestAHeldItemGoesNowhereElse(t *testing.T) {
 		again += starts(s.step(beat(1)))
 		assert.Equal(t, "1@a", again+starts(s.wait(10*time.Minute)), refusal)
 	}
-	for failure, ran := range map[Failure]time.Duration{contract.FailureDeferred: time.Hour, contract.FailureDraining: time.Hour, contract.FailureUnsupported: 0} {
+	for failure, ran := range map[Failure]time.Duration{contract.FailureDeferred: time.Hour, contract.FailureDraining: time.Hour} {
 		s := back(jobtype.Policy{})
 		gone := s.step(Ended{Item: 1, Attempt: s.e.items[1].Attempt, Ending: Ending{Failure: failure, Duration: ran, Delay: time.Minute, Worker: "a", Instance: "i1"}})
 		again := starts(gone) + starts(s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}}))
-		assert.Equal(t, "1@b", again+starts(s.wait(10*time.Minute)), "%s: it ran, or cannot run there; %s", failure, s.ended())
+		assert.Equal(t, "1@b", again+starts(s.wait(10*time.Minute)), "%s: it ran; %s", failure, s.ended())
 	}
 	failed := back(jobtype.Policy{RetryLimit: 1})
 	failed.end(1, contract.FailureFailed)
@@ -288,6 +288,30 @@ func TestAHeldItemGoesNowhereElse(t *testing.T) {
 	replaced.e.SetWork(replaced.now, "", work)
 	replaced.take()
 	assert.Equal(t, "1@b", starts(replaced.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}})))
+}
+
+// TestAHeldItemWaitsForAWorkerThatCanRunIt: the worker came back without the handler or the program.
+func TestAHeldItemWaitsForAWorkerThatCanRunIt(t *testing.T) {
+	t.Parallel()
+	for _, lack := range []Failure{contract.FailureUnsupported, contract.FailureNotInstalled} {
+		s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, ExecutionTimeout: seconds(3600)}, node("a", 1), node("b", 1))
+		s.plain(1)
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		require.Equal(t, "1@a", starts(s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+		assert.Empty(t, starts(s.end(1, lack)), lack)
+		s.reload()
+		a := node("a", 1)
+		a.Beat = 1
+		assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})), lack)
+		assert.Empty(t, starts(s.wait(72*time.Hour)), lack)
+		require.Empty(t, s.ended(), lack)
+		wait := s.e.WaitOf(1, s.now)
+		assert.Equal(t, []any{contract.CodeUnreachable, "a"}, []any{wait.Code, wait.Object}, lack)
+		assert.Contains(t, wait.Detail, "worker a is back, but cannot run it (because "+string(lack)+")")
+		a.Instance = "i2"
+		assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})), lack)
+	}
 }
 
 // TestAHeldItemWaitsAgain: the worker came back, and goes before the item has started.
@@ -318,6 +342,96 @@ func TestAHeldItemWaitsAgain(t *testing.T) {
 			assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
 		})
 	}
+}
+
+// TestAHeldItemWaitsAgainThoughAnotherWorkerLacksItsProgram: its worker goes, also while the run is paused.
+func TestAHeldItemWaitsAgainThoughAnotherWorkerLacksItsProgram(t *testing.T) {
+	t.Parallel()
+	for _, paused := range []bool{false, true} {
+		b := node("b", 1)
+		b.Instance = "i2"
+		s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), b)
+		require.Equal(t, "1@a", starts(s.plain(1)))
+		require.Equal(t, "1@b", starts(s.end(1, contract.FailureNotInstalled)))
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		s.e.Pause(s.now, "ann", "")
+		s.step(WorkerProbed{ID: "b", Instance: "i2", Alive: true})
+		require.Equal(t, PhaseQueued, s.e.items[1].Phase)
+		if !paused {
+			s.e.Resume()
+		}
+		gone := b
+		gone.State, gone.Fresh = contract.WorkerOffline, false
+		s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1), gone}})
+		s.e.Resume()
+		assert.Empty(t, starts(s.wait(72*time.Hour)))
+		require.Empty(t, s.ended())
+		b.Instance = "i3"
+		assert.Equal(t, "1@b", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1), b}})))
+	}
+}
+
+// TestALateEndFreesAHeldItem: the lost attempt has run, and reports its end to a run that waits for its worker.
+func TestALateEndFreesAHeldItem(t *testing.T) {
+	t.Parallel()
+	for _, back := range []bool{false, true} {
+		s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))
+		require.Equal(t, "1@a", starts(s.plain(1)))
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		s.e.Pause(s.now, "ann", "")
+		if back {
+			s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})
+			require.Equal(t, PhaseQueued, s.e.items[1].Phase)
+		}
+		s.step(Delivered{Item: 1, Attempt: 1, Ending: Ending{Failure: contract.FailureDraining, Duration: time.Hour, Worker: "a", Instance: "i1"}})
+		s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}})
+		s.e.Resume()
+		assert.Equal(t, "1@b", starts(s.step(Tick{})), s.ended())
+	}
+}
+
+// TestARefusalFreesNoHeldItem: the end that comes late says that nothing ran.
+func TestARefusalFreesNoHeldItem(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	s.wait(time.Minute)
+	s.deliver(1, 1, contract.FailureDraining)
+	assert.Empty(t, starts(s.wait(time.Hour)))
+	assert.Equal(t, PhaseLost, s.e.items[1].Phase)
+}
+
+// TestAHeldItemThatOnlyWaitedStaysBound: its window closes while the program of the lost attempt still runs.
+func TestAHeldItemThatOnlyWaitedStaysBound(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	s.wait(time.Minute)
+	require.Equal(t, "1@a", starts(s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+	s.e.Suspend(s.now)
+	s.e.CancelRunning(s.now, "the window has closed")
+	s.step(Ended{Item: 1, Attempt: 2, Ending: Ending{Failure: contract.FailureAtCapacity, Duration: 20 * time.Second, Worker: "a", Instance: "i1"}})
+	s.reload()
+	a := node("a", 1)
+	a.Fresh = false
+	s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})
+	s.e.Unsuspend(s.now)
+	assert.Empty(t, starts(s.wait(time.Hour)), "b must not get it")
+	a.Fresh = true
+	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
+}
+
+// TestACanceledItemThatDidNotBeginCoolsNoWorker: its worker has room for the next one.
+func TestACanceledItemThatDidNotBeginCoolsNoWorker(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+	s.plain(2)
+	require.True(t, s.e.Cancel(s.now, 1, "ann"))
+	assert.Equal(t, "2@a", starts(s.end(1, contract.FailureAtCapacity)))
 }
 
 // TestAHeldItemDoesNotWaitForAnUnfitWorker: the worker is back, and will never take the item.

@@ -84,7 +84,7 @@ func (e *views) WaitOf(id int, now time.Time) Wait {
 	}
 	switch it.Phase {
 	case PhaseLost:
-		return Wait{Code: contract.CodeUnreachable, Object: it.Worker, Since: it.WaitsAt, Detail: explain.TextHeldByLoss(it.Worker)}
+		return Wait{Code: contract.CodeUnreachable, Object: it.Worker, Since: it.WaitsAt, Detail: explain.TextHeldByLoss(it.Worker, e.fleet.byID[it.Worker].healthy(), it.Error)}
 	case PhaseGrace:
 		worker := cmp.Or(it.Worker, explain.TextSharedWorker)
 		return Wait{Code: contract.CodeOutcome, Object: worker, Since: it.WaitsAt, Until: it.WaitsAt.Add(Grace), Detail: explain.TextGrace(worker)}

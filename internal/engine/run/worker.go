@@ -65,7 +65,7 @@ func (w *worker) reserved() bool {
 func (w *worker) leaves() bool { return w != nil && (w.Leaving || w.reserved()) }
 
 // healthy is required for every placement.
-func (w *worker) healthy() bool { return w.online() && w.Fresh && !w.suspect }
+func (w *worker) healthy() bool { return w != nil && w.online() && w.Fresh && !w.suspect }
 
 func (w *worker) serves(handler string) bool {
 	return w.healthy() && !slices.Contains(w.unsupported, handler)

@@ -67,7 +67,7 @@ func (t *Tree) Create(name string, limits launch.Limits) (string, error) {
 		return "", nil
 	}
 	directory := filepath.Join(t.base, prefix+name)
-	if err := os.Mkdir(directory, 0o755); err != nil { //nolint:gosec // cgroups are readable for everybody
+	if err := os.Mkdir(directory, 0o755); err != nil { //nolint:gosec // all users may read cgroups
 		if t.Rest(limits) != limits {
 			return "", fmt.Errorf("limits: %w", err)
 		}
@@ -124,7 +124,7 @@ func delegated() string {
 		return base // The root may have both processes and children.
 	}
 	leaf := filepath.Join(base, workerLeaf)
-	_ = os.Mkdir(leaf, 0o755) //nolint:gosec // cgroups are readable for everybody
+	_ = os.Mkdir(leaf, 0o755) //nolint:gosec // all users may read cgroups
 	if os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0) != nil {
 		return ""
 	}

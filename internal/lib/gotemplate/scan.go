@@ -35,7 +35,7 @@ func Scan(text string, fields []string) ([]Reference, []error) {
 		return nil, []error{fault(err)}
 	}
 	s := scanner{text: text, fields: fields}
-	//workflowcheck:ignore only their number is asked for
+	//workflowcheck:ignore only their number is used
 	if len(parsed.Templates()) > 1 {
 		s.fault("define and block are not part of the language")
 	}

@@ -24,7 +24,7 @@ const endlessIn = "ROUNDSMAN_TEST_ENDLESS_OUTPUT_IN"
 func TestMain(m *testing.M) {
 	dir := os.Getenv(endlessIn)
 	if dir == "" {
-		os.Exit(m.Run()) //nolint:forbidigo // what TestMain is for
+		os.Exit(m.Run()) //nolint:forbidigo // TestMain must
 	}
 	archive, err := joblog.OpenArchive(dir)
 	if err != nil {

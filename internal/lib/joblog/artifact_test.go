@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// An artifact is read in parts by the next process, whatever the attempt has printed.
+// An artifact is read in parts by the next process, for any output of the attempt.
 func TestArtifactsAreReadByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	dir, key := t.TempDir(), joblog.Key{Group: "group/g", Job: "job-00001", Attempt: 2}

@@ -16,7 +16,7 @@ func JSON(value any, indent string) ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", indent)
 	if err := encoder.Encode(filled(value)); err != nil {
-		return nil, err //nolint:wrapcheck // the caller says what it writes
+		return nil, err //nolint:wrapcheck // the caller adds the name
 	}
 	return text.Bytes(), nil
 }

@@ -82,7 +82,7 @@ func fields(text json.RawMessage) (list []field, isObject bool, err error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if _, err = decoder.Token(); err != nil {
-		return nil, false, err //nolint:wrapcheck // the caller adds what was read
+		return nil, false, err //nolint:wrapcheck // the caller adds the name
 	}
 	for decoder.More() {
 		key, err := decoder.Token()

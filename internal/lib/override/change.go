@@ -29,13 +29,29 @@ func Names() []string {
 	return names
 }
 
+// Spelling is another name of a setting, as in a task of a DAG.
+type Spelling struct{ Written, Setting string }
+
+// Spellings returns the other names of settings.
+func Spellings() []Spelling {
+	return []Spelling{
+		{contract.ConcurrencySetting, Concurrency},
+		{"timeout", "execution_timeout"},
+		{"retries.limit", "retry_limit"},
+		{"retries.backoff", "retry_backoff"},
+		{"retries.max_backoff", "retry_max_backoff"},
+	}
+}
+
 // Parse parses settings like max_runtime=2h. The error lists all faults. Ranges are checked when the change is applied.
 func Parse(settings []string) (Change, error) {
 	change, faults := Change{}, []error(nil)
 	for _, setting := range settings {
 		name, value, found := strings.Cut(setting, "=")
-		if name == contract.ConcurrencySetting {
-			name = Concurrency
+		for _, s := range Spellings() {
+			if name == s.Written {
+				name = s.Setting
+			}
 		}
 		var encoded json.RawMessage
 		var err error
@@ -168,10 +184,15 @@ func policyValue(name, value string) (json.RawMessage, error) {
 		}
 		return json.Marshal(value)
 	}
-	if meant := suggest.Word(name, Names()); meant != "" {
-		return nil, fmt.Errorf("%s is no setting of a policy: did you mean %s?", name, meant)
+	known := []string{Every}
+	for _, s := range Spellings() {
+		known = append(known, s.Written)
 	}
-	return nil, fmt.Errorf("%s is no setting of a policy: use one of %s", name, strings.Join(Names(), ", "))
+	known = append(known, Names()...)
+	if meant := suggest.Word(name, known); meant != "" {
+		return nil, fmt.Errorf("%s is no setting of a job type: did you mean %s?", name, meant)
+	}
+	return nil, fmt.Errorf("%s is no setting of a job type: use one of %s, or params.NAME", name, strings.Join(known, ", "))
 }
 
 // OfDAG returns the change for a run of a DAG: its concurrency, or that of a fan-out.

@@ -51,12 +51,25 @@ func TestConcurrencyOfDAGs(t *testing.T) {
 	require.ErrorContains(t, err, `"many" is not a number`)
 }
 
+func TestSettingsHaveTheNamesOfTasks(t *testing.T) {
+	t.Parallel()
+	change, err := Parse([]string{"timeout=5m", "retries.limit=2", "retries.backoff=7s"})
+	require.NoError(t, err)
+	after, err := change.Over(jobtype.DefaultPolicy().WithDefaults().WithDerived())
+	require.NoError(t, err)
+	assert.Equal(t, 5*time.Minute, after.ExecutionTimeout.Std())
+	assert.Equal(t, 2, after.RetryLimit)
+	assert.Equal(t, 7*time.Second, after.RetryBackoff.Std())
+	_, err = Parse([]string{"evry=1h"})
+	require.ErrorContains(t, err, "evry is no setting of a job type: did you mean every?")
+}
+
 func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Parse([]string{"retry_limt=3", "nonsense=1", "retry_limit=x", "max_runtime=soon", "interactive=perhaps", "=", "on_deadline", "retry_backoff=1s", "retry_backoff=2s", "every=1h", "every=2h", "concurrency.load=1", "concurrency.load=2", "params.a=1", "params.a=2"})
 	require.Error(t, err)
 	for _, want := range []string{
-		"retry_limt is no setting of a policy: did you mean retry_limit?", "nonsense is no setting of a policy: use one of detection_timeout, ",
+		"retry_limt is no setting of a job type: did you mean retry_limit?", "nonsense is no setting of a job type: use one of every, concurrency, timeout, ",
 		`retry_limit: "x" is not a number`, `max_runtime: duration "soon"`, `interactive: "perhaps": write true or false`,
 		`"on_deadline": write it as SETTING=VALUE`, "retry_backoff is given twice",
 		"every is given twice", "concurrency.load is given twice", "params.a is given twice",

@@ -63,8 +63,8 @@ type LastValues struct {
 	Ended  time.Time
 }
 
-// Know adds the counters of the applied job types to each collection, so that the first failure is an increase from 0 to 1.
-func (w *Watcher) Know(list func(context.Context) (Applied, error)) {
+// Seed adds the counters of the applied job types to each collection, so that the first failure is an increase from 0 to 1.
+func (w *Watcher) Seed(list func(context.Context) (Applied, error)) {
 	w.applied.Lock()
 	defer w.applied.Unlock()
 	w.applied.list = list

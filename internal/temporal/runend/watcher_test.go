@@ -148,7 +148,7 @@ func TestAppliedJobTypesAreCountedFromZero(t *testing.T) {
 	p, applied := newPlay(t), []string{"scrub"}
 	var fault error
 	asked := 0
-	p.Know(func(ctx context.Context) (Applied, error) {
+	p.Seed(func(ctx context.Context) (Applied, error) {
 		asked++
 		_, bounded := ctx.Deadline()
 		assert.True(t, bounded)

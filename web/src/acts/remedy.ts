@@ -2,6 +2,7 @@
 import type { Act, Field } from '../action';
 import { type Method, quote, segment } from '../api';
 import type { Remedy } from '../types';
+import { retryRun } from './runs';
 
 // actOf returns the dialog of an action. Its inputs become fields.
 export function actOf(action: Remedy): Act {
@@ -11,7 +12,8 @@ export function actOf(action: Remedy): Act {
   return {
     label: action.label,
     title: `${action.label} ${item ?? key ?? name ?? id ?? pool ?? run ?? ''}?`,
-    effect: action.effect ?? '',
+    // The API offers a retry only of runs of DAGs.
+    effect: action.operation === 'retry-run' && run ? retryRun({ workflow_id: run, kind: 'dag' }).effect : (action.effect ?? ''),
     danger: action.danger ?? false,
     fields: inputs.map((input): Field => ({ name: input.name, label: input.label, kind: input.kind, required: input.required ?? false })),
     request: (values) => {

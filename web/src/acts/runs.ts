@@ -1,11 +1,15 @@
 // Actions on runs.
-import { type ComponentChildren, h } from 'preact';
-import type { Act } from '../action';
+import { h } from 'preact';
+import type { Act, Values } from '../action';
 import { quote } from '../api';
+import { later } from '../later';
 import { RunName, runName } from '../names';
 import { runPath } from '../runs';
 import type { Run, RunRef } from '../types';
+import { plural } from '../words';
 import { filled, flag, signal, update } from './shell';
+
+const Preview = later(() => import('../pages/retry').then((m) => m.Preview), true);
 
 const why = { name: 'note', label: 'Why', hint: 'Kept with the run, where it is shown to others.' };
 
@@ -40,21 +44,53 @@ export const resumeRun = (id: string): Act => ({
   temporal: () => signal(id, 'resume'),
 });
 
-export const retryRun = (id: string, preview: ComponentChildren, failed = 0): Act => ({
-  label: failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry',
-  verb: 'Retry',
-  title: `Retry ${runName(id)}?`,
-  effect: preview,
-  each: 'A new run of each executes what failed again. What was done does not run again.',
-  request: () => ({ method: 'POST', path: `${runPath(id)}/retry` }),
-  roundsman: () => `roundsman retry ${quote(id)}`,
-  temporal: () => ({ none: 'the control plane puts the new run together with the results of this one' }),
-  done: (answer) => {
-    const { workflow_id: next } = answer as RunRef;
-    if (next === id) return h('p', null, 'Its failed tasks run again.');
-    return h('p', null, 'Started: ', h(RunName, { id: next }));
-  },
-});
+// again is a retry of what body chooses of a run, with its preview.
+function again(id: string, choice: (values: Values) => Record<string, unknown>, flags: (values: Values) => string, act: Partial<Act> & Pick<Act, 'label'>): Act {
+  return {
+    verb: 'Retry',
+    title: `Retry ${runName(id)}?`,
+    effect: (values, set) => h(Preview, { id, body: choice(values), values, set }),
+    request: (values) => ({ method: 'POST', path: `${runPath(id)}/retry`, body: choice(values) }),
+    roundsman: (values) => `roundsman retry ${quote(id)}${flags(values)}`,
+    temporal: () => ({ none: 'the control plane puts the new run together with the results of this one' }),
+    done: (answer) => {
+      const { workflow_id: next } = answer as RunRef;
+      if (next === id) return h('p', null, 'Its failed tasks run again.');
+      return h('p', null, 'Started: ', h(RunName, { id: next }));
+    },
+    ...act,
+  };
+}
+
+// retryRun retries what failed. Of a run of a job type, missed adds the jobs that were never executed; a run without a
+// failed job begins with it.
+export function retryRun({ workflow_id: id, kind, progress, counts }: Pick<Run, 'workflow_id' | 'kind' | 'progress' | 'counts'>): Act {
+  const failed = (progress?.failed ?? 0) + (counts?.stale ?? 0);
+  const label = failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry';
+  if (kind === 'dag') return again(id, () => ({}), () => '', { label, each });
+  const missed = (values: Values) => (values.missed === undefined ? progress !== undefined && failed === 0 : values.missed === 'true');
+  return again(id, (values) => filled({ failed: true, missed: missed(values) }), (values) => ` --failed${missed(values) ? ' --missed' : ''}`, {
+    label,
+    each,
+    confirm: (values) => (missed(values) ? 'Retry' : label),
+  });
+}
+
+const each: NonNullable<Act['each']> = {
+  effect: 'A new run of each executes what failed again, or else what was not executed. What was done does not run again.',
+  fields: [{ name: 'missed', label: 'Of job types, also the jobs that were not executed', kind: 'checkbox' }],
+};
+
+// retryJobs retries these jobs of an ended run.
+export const retryJobs = (id: string, jobs: string[]): Act =>
+  again(id, () => ({ items: jobs }), () => jobs.map((job) => ` --item ${quote(job)}`).join(''), {
+    label: `Retry ${jobs.length.toLocaleString('en')}`,
+    title: `Retry ${plural(jobs.length, 'job')} of ${runName(id)}?`,
+    disabled: jobs.length > mostJobs ? `One retry has at most ${mostJobs.toLocaleString('en')} chosen jobs.` : undefined,
+  });
+
+// mostJobs is the most of the API.
+const mostJobs = 1000;
 
 export const releaseRun = (id: string): Act => ({
   label: 'Release',
@@ -83,9 +119,8 @@ export const addTasks = (id: string): Act => ({
   temporal: ({ text }) => update(id, 'add-tasks', { text }),
 });
 
-// actsOnRun returns the buttons of the operations that the API lists for a run. The preview shows the
-// effect of a retry.
-export function actsOnRun(run: Run, preview?: ComponentChildren): Act[] {
+// actsOnRun returns the buttons of the operations that the API lists for a run.
+export function actsOnRun(run: Run): Act[] {
   const id = run.workflow_id;
   const acts: Record<string, () => Act> = {
     'release-run': () => releaseRun(id),
@@ -93,7 +128,7 @@ export function actsOnRun(run: Run, preview?: ComponentChildren): Act[] {
     'pause-run': () => pauseRun(id),
     'add-tasks': () => addTasks(id),
     'cancel-run': () => cancelRun(id),
-    'retry-run': () => retryRun(id, preview, run.progress?.failed),
+    'retry-run': () => retryRun(run),
   };
   return (run.standing.operations ?? []).flatMap((operation) => acts[operation]?.() ?? []);
 }

@@ -1,4 +1,4 @@
-// Every component in each of its states, light beside dark, for developers.
+// The components in their states, light beside dark, for developers.
 import { later } from '../later';
 import { RunName } from '../names';
 import { Remedies } from '../remedies';
@@ -6,6 +6,7 @@ import { Rows } from '../table/rows';
 import { Middle } from '../table/text';
 import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
 import { Diff } from './diff';
+import { Samples } from './samples';
 import { Pill, type Role, State } from './state';
 import { Strip } from './strip';
 import { Work } from './work';
@@ -159,6 +160,7 @@ function Every({ theme }: { theme: string }) {
       <Section title="Timeline">
         <Sample label={`Timeline, ${theme}`} />
       </Section>
+      <Samples theme={theme} />
       <Failure error="the server does not answer" what="Runs cannot be shown" />
       {(['good', 'odd', 'bad', 'unknown'] as const).map((look) => (
         <div key={look} class={`verdict ${look}`}>

@@ -39,7 +39,7 @@ export const roleOf = (word: string): Role | undefined => roles.get(word);
 export const isFailed = (role: string | undefined) => role === 'failed' || role === 'timeout';
 export const isFailure = (role: string | undefined) => isFailed(role) || role === 'partial';
 
-// loudness orders marks for drawing: what an operator must not miss comes last, so that nothing covers it.
+// loudness orders marks for drawing: the most urgent one comes last, so that nothing covers it.
 export const loudness = (role: string | undefined) => (isFailed(role) ? 5 : isFailure(role) ? 4 : ({ person: 3, waiting: 2, running: 2 }[role ?? ''] ?? 0));
 
 // looks returns the classes of a role, for its color and its glyph.

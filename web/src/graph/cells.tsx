@@ -32,7 +32,6 @@ interface CellsProps {
   active: number | undefined;
   choose: (item: number) => void;
   open: (item: number) => void;
-  // tell describes an item.
   tell: (item: number) => ComponentChildren;
   goal?: { item: number; n: number } | undefined;
   mini?: boolean;

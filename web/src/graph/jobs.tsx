@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { isFailed, type Role, spoken, State } from '../design/state';
-import { go, setParams } from '../route';
+import { go, hrefWith, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import type { Item, RunMap, Snapshot } from '../types';
 import { Loaded } from '../ui';
@@ -48,16 +48,21 @@ function Spread({ of }: { of: RunMap }) {
           <i key={state} class={role} style={{ flex: `${n} 0 0` }} />
         ))}
       </div>
-      <span class="counted">
-        {counts.map(({ state, role, n }) => (
-          <span key={state}>
-            <State word={state} role={role} /> {n.toLocaleString('en')}
-          </span>
-        ))}
-      </span>
+      <Counted of={counts} />
     </>
   );
 }
+
+// Counted has a link from each count to the items in this state.
+export const Counted = ({ of }: { of: { state: string; role: Role; n: number }[] }) => (
+  <span class="counted">
+    {of.map(({ state, role, n }) => (
+      <a key={state} href={hrefWith({ state, find: '', id: '', since: '', until: '' })}>
+        <State word={state} role={role} /> {n.toLocaleString('en')}
+      </a>
+    ))}
+  </span>
+);
 
 function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   const [active, choose] = useState<number>();
@@ -88,7 +93,7 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   const open = async (item: number) => {
     asked.current?.abort();
     const { signal } = (asked.current = new AbortController());
-    const job = await read(run.workflow_id, item, signal).catch(() => undefined); // The list below says why.
+    const job = await read(run.workflow_id, item, signal).catch(() => undefined); // The list below shows the error.
     if (signal.aborted) return;
     if (job) go(itemHref(run.workflow_id, job.id));
     else setParams({ find: String(item + 1) });

@@ -24,7 +24,7 @@ export const cut = (text: string, most: number) => {
 
 const lasted = (box: Box, now: number) => (box.started_at ? span(Math.max((box.ended_at ? Date.parse(box.ended_at) : now) - Date.parse(box.started_at), 0)) : '');
 
-// says is the second line of a box.
+// The second line of a box.
 export function says(box: Box, now: number): string {
   const took = lasted(box, now);
   const join = (...parts: (string | false)[]) => parts.filter(Boolean).join(' · ');

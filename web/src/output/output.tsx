@@ -117,12 +117,17 @@ const AttemptEnd = ({ of }: { of: NonNullable<ItemDetail['attempts']>[number] })
 
 const lineHeight = 20;
 
-function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: string; failed: boolean; attempts: ComponentChildren; end: ComponentChildren }) {
+const isError = (line: Line) => lookOf(line) === 'error';
+
+export function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: string; failed: boolean; attempts: ComponentChildren; end: ComponentChildren }) {
   const { read, earlier, busy, error } = useRead(part, path);
   const [wrap, setWrap] = useState(true);
   const [follow, setFollow] = useState(part.running ?? false);
   const [search, setSearch] = useState('');
   const [at, setAt] = useState(0);
+  // bad is the line of the error that F went to, told is its number.
+  const [bad, setBad] = useState(-1);
+  const [told, setTold] = useState('');
   const [copied, setCopied] = useState(false);
   const lines = useMemo(() => linesOf(read.text), [read.text]);
   const hits = useMemo(() => found(lines, search), [lines, search]);
@@ -137,8 +142,9 @@ function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: st
   const first = useRef(true);
   useEffect(() => {
     if (lines.length === 0) return;
-    const bad = first.current && failed && !follow ? lines.findIndex((line) => lookOf(line) === 'error') : -1;
-    if (bad >= 0) virtual.scrollToIndex(bad, { align: 'center' });
+    const error = first.current && failed && !follow ? lines.findIndex(isError) : -1;
+    setBad((old) => Math.max(old, error));
+    if (error >= 0) virtual.scrollToIndex(error, { align: 'center' });
     else if (follow || first.current) virtual.scrollToIndex(lines.length - 1, { align: 'end' });
     first.current = false;
   }, [lines, follow, wrap]);
@@ -146,7 +152,10 @@ function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: st
   const start = useRef({ offset: read.offset, count: lines.length });
   useEffect(() => {
     const added = lines.length - start.current.count;
-    if (read.offset < start.current.offset && added > 0) virtual.scrollToIndex(added, { align: 'start' });
+    if (read.offset < start.current.offset && added > 0) {
+      virtual.scrollToIndex(added, { align: 'start' });
+      setBad((old) => (old < 0 ? old : old + added));
+    } else if (read.offset > start.current.offset) setBad(-1); // The beginning was dropped.
     start.current = { offset: read.offset, count: lines.length };
   }, [read.offset, lines.length]);
   useEffect(() => virtual.measure(), [wrap]);
@@ -156,7 +165,21 @@ function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: st
     if (scrollTop < top.current && !end) setFollow(false);
     top.current = scrollTop;
   };
+  const nextError = () => {
+    const errors = lines.flatMap((line, i) => (isError(line) ? [i] : []));
+    const next = Math.max(errors.findIndex((line) => line > bad), 0);
+    const line = errors[next];
+    setTold(line === undefined ? 'No line of what is shown is an error.' : `${next + 1} of ${plural(errors.length, 'error')}`);
+    if (line === undefined) return;
+    setBad(line);
+    setFollow(false);
+    virtual.scrollToIndex(line, { align: 'center' });
+  };
   const jump = (event: KeyboardEvent) => {
+    if (event.key === 'f' && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      nextError();
+    }
     if (event.key !== 'End' && event.key !== 'Home') return;
     event.preventDefault();
     if (event.key === 'End' && part.running) setFollow(true);
@@ -248,6 +271,7 @@ function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: st
         role="region"
         aria-label={`Output of attempt ${part.attempt ?? 1}`}
         tabIndex={0}
+        data-keys="f"
         onScroll={moved}
         onKeyDown={jump}
         style={{ height: `min(60vh, ${Math.max(virtual.getTotalSize(), lineHeight) + 14}px)` }}
@@ -261,7 +285,7 @@ function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: st
                   key={one.index}
                   data-index={one.index}
                   ref={wrap ? virtual.measureElement : undefined}
-                  class={['ln', lookOf(line)].filter(Boolean).join(' ')}
+                  class={['ln', lookOf(line), one.index === bad && told !== '' && 'at'].filter(Boolean).join(' ')}
                   style={{ transform: `translateY(${one.start}px)` }}
                 >
                   {read.offset === 0 && <span class="no">{one.index + 1}</span>}
@@ -276,13 +300,13 @@ function Viewer({ part, path, failed, attempts, end }: { part: Printed; path: st
       </div>
       <p class="foot">
         <span>{part.running ? (follow ? 'Following. Scroll up to stop.' : 'Not following. End follows again.') : end || 'It prints no more.'}</span>
+        <span role="status">{told}</span>
         <span class="number">{said(read, lines)}</span>
       </p>
     </div>
   );
 }
 
-// said names the part shown.
 const said = (read: Read, lines: Line[]) =>
   read.offset === 0 ? `${plural(lines.length, 'line')}, ${size(read.next)}` : `The last ${size(read.next - read.offset)} of ${size(read.next)}`;
 

@@ -10,7 +10,7 @@ import { Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { type Answer, Choice, Filters, Find, type Head, Page, State, useMedium } from '../ui';
-import { plural, upper } from '../words';
+import { counted, plural, upper } from '../words';
 import { Back } from './changes';
 
 export function Audit({ params }: { params: URLSearchParams }) {
@@ -21,7 +21,8 @@ export function Audit({ params }: { params: URLSearchParams }) {
     job_type: params.get('job_type') ?? '',
   };
   const medium = useMedium();
-  const path = `/audit${query({ ...filter, limit: 100 })}`;
+  const by = params.get('sort') ?? '';
+  const path = `/audit${query({ ...filter, limit: by === '' ? 100 : most })}`;
   const found = useGet<AuditList>(path);
   const tools = (
     <Filters set={Object.values(filter).some(Boolean)} rare={medium ? 1 : 0}>
@@ -42,7 +43,7 @@ export function Audit({ params }: { params: URLSearchParams }) {
   );
   return (
     <Page title="Audit" head={found.data && headOf(found.data)}>
-      <Entries path={path} found={found} tools={tools} filtered={Object.values(filter).some(Boolean)} />
+      <Entries path={path} found={found} by={by} tools={tools} filtered={Object.values(filter).some(Boolean)} />
     </Page>
   );
 }
@@ -80,14 +81,17 @@ interface Older {
   busy: boolean;
 }
 
-function Entries({ path, found, tools, filtered }: { path: string; found: Answer<AuditList>; tools: ComponentChildren; filtered: boolean }) {
+// most is the number of newest entries that are sorted: the largest page of the API.
+const most = 1000;
+
+function Entries({ path, found, by, tools, filtered }: { path: string; found: Answer<AuditList>; by: string; tools: ComponentChildren; filtered: boolean }) {
   const [read, setRead] = useState<Older>();
   const older = read?.path === path ? read : undefined;
   const first = found.data;
   const next = older ? older.next : first?.next;
   const newest = [...(first?.entries ?? [])].reverse();
   const more = async () => {
-    if (!next || older?.busy || found.isPlaceholderData) return;
+    if (!next || by !== '' || older?.busy || found.isPlaceholderData) return;
     const before = { path, entries: older?.entries ?? newest, next };
     setRead({ ...before, busy: true });
     // An answer that comes after a change of the filters is of no use.
@@ -108,7 +112,8 @@ function Entries({ path, found, tools, filtered }: { path: string; found: Answer
       of={found}
       id={(entry) => String(entry.seq)}
       tools={tools}
-      note={first && `${filtered ? `${rows.length.toLocaleString('en')}${next ? ' or more' : ''} of ` : ''}${plural(first.kept, 'entry', 'entries')}`}
+      sorting={{ by, set: (sort) => setParams({ sort }) }}
+      note={first && (by !== '' ? counted(rows.length, plural(rows.length, 'entry', 'entries'), { partial: Boolean(next), by }) : `${filtered ? `${rows.length.toLocaleString('en')}${next ? ' or more' : ''} of ` : ''}${plural(first.kept, 'entry', 'entries')}`)}
       onEnd={more}
       empty={
         filtered ? (
@@ -120,7 +125,7 @@ function Entries({ path, found, tools, filtered }: { path: string; found: Answer
         )
       }
       columns={[
-        { name: 'When', show: (entry) => <Time at={entry.at} /> },
+        { name: 'When', show: (entry) => <Time at={entry.at} />, sort: 'at', value: (entry) => Date.parse(entry.at) },
         {
           name: 'Who',
           show: (entry) =>
@@ -133,9 +138,11 @@ function Entries({ path, found, tools, filtered }: { path: string; found: Answer
             ),
           width: '12rem',
           second: true,
+          sort: 'actor',
+          value: (entry) => (entry.kind === 'scheduler' ? '' : entry.actor),
         },
-        { name: 'What', show: (entry) => <What of={entry} />, width: '24rem', second: true },
-        { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: '20rem', second: true },
+        { name: 'What', show: (entry) => <What of={entry} />, width: '24rem', second: true, sort: 'did', value: (entry) => entry.did },
+        { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: '20rem', second: true, sort: 'object', value: (entry) => entry.object || entry.job_type },
         { name: 'Detail', show: (entry) => <Whole of={detail(entry)} />, wide: true, optional: true, second: true },
         { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '16rem', second: true },
       ]}
@@ -143,7 +150,7 @@ function Entries({ path, found, tools, filtered }: { path: string; found: Answer
   );
 }
 
-// What is the action in words, and its code for a search and a shell. Of the scheduler it is a state and its reason.
+// The action in words, and its code for a search and a shell. An entry of the scheduler has a state and its reason.
 function What({ of }: { of: AuditEntry }) {
   const times = of.count > 1 ? ` ×${of.count.toLocaleString('en')}` : '';
   const code = of.code || of.action;

@@ -2,15 +2,16 @@
 import { query } from '../api';
 import { useGet } from '../data';
 import { isFailure, roleOf, spoken } from '../design/state';
+import { Coded, explained } from '../explain';
 import { later } from '../later';
 import { RunName } from '../names';
-import { href, runHref, setParams } from '../route';
+import { href, hrefWith, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { dayOf, partsOf, span, Time, Took, useZone } from '../time';
-import { chosenTime, isIn } from '../timeline/brush';
+import { dayAround, dayOf, partsOf, span, Time, Took, useZone } from '../time';
+import { chosenTime, isIn, paramsOf } from '../timeline/brush';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, Filters, Find, type Head, Loaded, Page, Section, State } from '../ui';
-import { plural, upper } from '../words';
+import { counted, plural, upper } from '../words';
 import './calendar.css';
 
 const Ticks = later(() => import('../timeline/ticks').then((m) => m.Ticks));
@@ -32,7 +33,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
             ['', 'the next seven'],
             ['past', 'the last seven'],
           ]}
-          set={(value) => setParams({ view: value })}
+          set={(value) => setParams({ view: value, since: '', until: '', sort: '' })}
         />
         <Choice
           label="Instants"
@@ -95,7 +96,13 @@ const isDropped = (tick: Tick) => tick.state === 'skipped' || tick.state === 'mi
 const jobType = (tick: Tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a>;
 const idOf = (tick: Tick) => `${tick.job_type} ${tick.at}`;
 
+const ofType = { sort: 'job_type', value: (tick: Tick) => tick.job_type };
+const ofState = { sort: 'state', value: (tick: Tick) => ('outcome' in tick && tick.outcome) || tick.state };
+const ofTime = { sort: 'due', value: (tick: Tick) => Date.parse(tick.at) };
+const lengthOf = (from = '', to = '') => Date.parse(to) - Date.parse(from);
+
 function Coming({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
+  const by = params.get('sort') ?? '';
   const found = useGet<Forecast>(forecastOf(type));
   return (
     <Loaded of={found} what="The forecast">
@@ -122,20 +129,23 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
               <Rows
                 label="Forecast"
                 rows={rows}
+                note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(forecast.more), by, first: 'soonest' })}
+                sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
                 empty={none(type, dropped ? 'will be skipped' : 'is due within seven days')}
                 columns={[
-                  { name: 'Job type', show: jobType },
+                  { name: 'Job type', show: jobType, ...ofType },
                   {
                     name: 'Will',
                     show: (tick) => (
                       <State word={tick.state === 'runs' ? 'run' : tick.state} role={tick.state === 'runs' ? 'plan' : 'skipped'} />
                     ),
                     second: true,
+                    ...ofState,
                   },
-                  { name: 'Due', show: (tick) => <Due at={tick.at} />, second: true },
-                  { name: 'Begins', show: (tick) => tick.begins_at && late(tick), optional: true },
-                  { name: 'Takes', show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)), number: true, optional: true, second: true },
+                  { name: 'Due', show: (tick) => <Due at={tick.at} />, second: true, ...ofTime },
+                  { name: 'Begins', show: (tick) => tick.begins_at && late(tick), optional: true, sort: 'begins', value: (tick) => Date.parse(tick.begins_at ?? '') },
+                  { name: 'Takes', show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)), number: true, optional: true, second: true, sort: 'took', value: (tick) => lengthOf(tick.begins_at, tick.ends_at) },
                   { name: 'Because', show: (tick) => <Because of={tick} />, wide: true, second: true },
                   ...(rows.some((tick) => tick.object) ? [{ name: 'Of', show: (tick: ForecastTick) => (tick.run ? <RunName id={tick.run} row /> : tick.object), width: '14rem', optional: true }] : []),
                 ]}
@@ -178,7 +188,7 @@ function Because({ of }: { of: Tick }) {
   if (!of.code && !text) return null;
   return (
     <span title={`${text} ${of.code ?? ''}`.trim()}>
-      {upper(text)} {of.code && <span class="code">{of.code}</span>}
+      {upper(text)} {of.code && <Coded code={of.code} {...explained(of)} />}
     </span>
   );
 }
@@ -207,6 +217,7 @@ function spanOf(ledger: Ledger) {
 }
 
 function Past({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
+  const by = params.get('sort') ?? '';
   const found = useGet<Ledger>(ledgerOf(type));
   return (
     <Loaded of={found} what="The ledger">
@@ -231,13 +242,15 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
               <Rows
                 label="Ledger"
                 rows={rows}
+                note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(ledger.more || ledger.incomplete), by })}
+                sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
                 empty={none(type, dropped ? 'was skipped or missed' : 'was due in the last seven days')}
                 columns={[
-                  { name: 'Job type', show: jobType },
-                  { name: 'State', show: (tick) => <State word={tick.outcome ?? tick.state} />, second: true },
-                  { name: 'Due', show: (tick) => (tick.run ? <a href={runHref(tick.run)}><Due at={tick.at} /></a> : <Due at={tick.at} />), second: true },
-                  { name: 'Took', show: (tick) => tick.started_at && <Took from={tick.started_at} to={tick.ended_at} />, number: true, second: true },
+                  { name: 'Job type', show: jobType, ...ofType },
+                  { name: 'State', show: (tick) => <State word={tick.outcome ?? tick.state} />, second: true, ...ofState },
+                  { name: 'Due', show: (tick) => (tick.run ? <a href={runHref(tick.run)}><Due at={tick.at} /></a> : <Due at={tick.at} />), second: true, ...ofTime },
+                  { name: 'Took', show: (tick) => tick.started_at && <Took from={tick.started_at} to={tick.ended_at} />, number: true, second: true, sort: 'took', value: (tick) => lengthOf(tick.started_at, tick.ended_at ?? ledger.as_of) },
                   { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} row />, width: '20rem', optional: true },
                   { name: 'Because', show: (tick) => <Because of={tick} />, wide: true, second: true },
                 ]}
@@ -250,12 +263,12 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
   );
 }
 
-// Days has one bar per day: ticks that run and ticks that do not.
+// Days has one bar per day: ticks that run and ticks that do not. It leads to the instants of the day.
 function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
-  const days = new Map<string, { ran: number; dropped: number; missed: number }>();
+  const days = new Map<string, { at: string; ran: number; dropped: number; missed: number }>();
   for (const tick of ticks) {
     const day = dayOf(tick.at);
-    const sum = days.get(day) ?? { ran: 0, dropped: 0, missed: 0 };
+    const sum = days.get(day) ?? { at: tick.at, ran: 0, dropped: 0, missed: 0 };
     if (tick.state === 'missed') sum.missed++;
     else if (tick.state === 'skipped') sum.dropped++;
     else sum.ran++;
@@ -265,20 +278,18 @@ function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
   const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
   const height = (n: number) => (n / most) * 60;
   return (
-    <ul class={past ? 'days past' : 'days'} aria-label="Instants a day" tabIndex={0}>
+    <ul class={past ? 'days past' : 'days'} aria-label="Instants a day">
       {[...days].map(([day, d]) => (
         <li key={day}>
-          <svg viewBox="0 0 40 60" preserveAspectRatio="none" aria-hidden="true">
-            <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
-            <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
-            <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />
-          </svg>
-          <span>{day}</span>
-          <small>
-            {plural(d.ran, 'run')}
-          </small>
-          {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}
-          {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
+          <a href={hrefWith(paramsOf(dayAround(d.at)))}>
+            <svg viewBox="0 0 40 60" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
+              <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
+              <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />
+            </svg>
+            <span>{day}</span> <small>{plural(d.ran, 'run')}</small> {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}{' '}
+            {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
+          </a>
         </li>
       ))}
     </ul>

@@ -22,7 +22,7 @@ export function Back({ entry }: { entry: AuditEntry }) {
   const act = actOf(action);
   const effect = (
     <>
-      {act.effect}
+      {action.effect}
       {entry.before && <span class="names">{` It is again: ${entry.before}.`}</span>}
       {entry.before && entry.after && ` The entry changed it to: ${entry.after}.`}
     </>

@@ -1,4 +1,4 @@
-// The fleet as boxes, in groups by a label that tells workers apart.
+// The fleet as boxes, in groups by one of their labels.
 import { roleOf, spoken } from '../design/state';
 import { href } from '../route';
 import { clockOf } from '../time';

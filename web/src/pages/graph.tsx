@@ -8,6 +8,7 @@ import { isFailed, loudness, type Role, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Cells, layered } from '../graph/cells';
 import { bytesOf, Find, numbersOf, useFailedKey } from '../graph/find';
+import { Counted } from '../graph/jobs';
 import { List, Picture } from '../graph/picture';
 import { useSettled } from '../graph/settled';
 import { RunName } from '../names';
@@ -120,7 +121,7 @@ function Shown({ run, graph, view, opened, params }: { run: Snapshot; graph: Run
             {id} ×
           </button>
         ))}
-        <Counts of={graph.counts} states={graph.states} roles={graph.roles as Role[]} />
+        <Counted of={countsOf(graph)} />
       </div>
       {view === 'graph' && graph.drawing && <Picture drawing={graph.drawing} label={`Graph of ${plural(graph.tasks, 'task')}`} acting={acting} />}
       {view === 'list' && graph.drawing && <List drawing={graph.drawing} label={`List of ${plural(graph.drawing.boxes.length, 'box', 'boxes')}`} acting={acting} />}
@@ -138,18 +139,11 @@ function Shown({ run, graph, view, opened, params }: { run: Snapshot; graph: Run
   );
 }
 
-function Counts({ of, states, roles }: { of: Record<string, number>; states: string[]; roles: Role[] }) {
-  const found = states.map((state, i) => ({ state, role: roles[i] ?? 'unknown', n: of[state] ?? 0 })).filter(({ n }) => n > 0);
-  return (
-    <span class="counted">
-      {found.sort((a, b) => loudness(b.role) - loudness(a.role)).map(({ state, role, n }) => (
-        <span key={state}>
-          <State word={state} role={role} /> {n.toLocaleString('en')}
-        </span>
-      ))}
-    </span>
-  );
-}
+const countsOf = ({ counts, states, roles }: RunGraph) =>
+  states
+    .map((state, i) => ({ state, role: (roles[i] ?? 'unknown') as Role, n: counts[state] ?? 0 }))
+    .filter(({ n }) => n > 0)
+    .sort((a, b) => loudness(b.role) - loudness(a.role));
 
 // pathMoves is the delay in milliseconds after which the critical path of an open run is read again.
 const pathMoves = 60_000;

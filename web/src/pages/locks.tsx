@@ -1,14 +1,19 @@
 // Present and past holders of lanes, pools and objects, and the waiters.
+import { useQuery } from '@tanstack/react-query';
+import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { resizePool } from '../acts/admission';
+import { get, query } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
 import { itemName, RunName } from '../names';
 import { setParams } from '../route';
+import { runPath } from '../runs';
 import { Time } from '../time';
-import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
+import type { Item, Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { Awaited, type Head, Loaded, Meter, Page, Section, Table } from '../ui';
+import { WhoChanged } from './changes';
 import { Past, pastHref } from './past';
 
 const GrantsTimeline = later(() => import('../timeline/grants').then((m) => m.GrantsTimeline), false, 160);
@@ -17,17 +22,19 @@ export function Locks({ params }: { params: URLSearchParams }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
   const pools = useGet<PoolList>('/pools?limit=1000');
   const objects = useGet<ThingList>('/objects?limit=1000');
+  const held = [...busiest(pools.data?.pools ?? []), ...busiest(objects.data?.objects ?? [])].flatMap((of) => of.holders ?? []);
+  const keyed = new Set(held.filter((use) => use.for && use.workflow_id.startsWith('group/')).slice(0, mostKeys));
   const columns = <T extends Waited>(holders: (of: T) => Use[] | null | undefined) => [
-    { name: 'Held by', show: (of: T) => <Uses of={holders(of) ?? []} none="free" />, wide: true },
+    { name: 'Held by', show: (of: T) => <Uses of={holders(of) ?? []} keyed={keyed} none="free" />, wide: true },
     {
       name: 'Waiting',
       show: (of: T) => <Uses of={of.waiting ?? []} more={(of.waiting_count ?? 0) - (of.waiting ?? []).length} none="nobody" waits />,
       wide: true,
     },
   ];
-  const [why, item] = [params.get('why') ?? '', params.get('item') ?? ''];
+  const [why, item, pool] = [params.get('why') ?? '', params.get('item') ?? '', params.get('pool') ?? ''];
   return (
-    <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
+    <Page title="Locks and pools" {...headOf(lanes.data, pools.data, objects.data)}>
       {[lanes, pools, objects].some((one) => one.isPending) && <Awaited />}
       {why !== '' && (
         <Section title="Who blocks it" note={<RunName id={why} item={item} />}>
@@ -101,6 +108,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           )}
         </Loaded>
       </Section>
+      {pool !== '' && <WhoChanged of={{ object: `pool/${pool}` }} />}
       <GrantsTimeline params={params} />
       <Past params={params} />
     </Page>
@@ -113,31 +121,44 @@ const waitersOf = (one: Waited) => one.waiting_count ?? (one.waiting ?? []).leng
 // busiest has the longest queue first.
 const busiest = <T extends Waited>(all: T[]) => [...all].sort((a, b) => waitersOf(b) - waitersOf(a));
 
-// headOf is the header with the number of waiters and the longest wait.
-function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, objects: ThingList | undefined): Head {
+// headOf is the header with the number of waiters and the longest wait. The row of a single waiter has its name and button.
+function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, objects: ThingList | undefined): { head?: Head; actions?: ComponentChildren } {
   if (!lanes || !pools || !objects) return {};
-  if (lanes.recovering) return { state: { word: 'recovering', role: 'unknown' } };
+  if (lanes.recovering) return { head: { state: { word: 'recovering', role: 'unknown' } } };
   const all = [...lanes.lanes, ...pools.pools, ...objects.objects];
   const waiting = all.reduce((sum, one) => sum + waitersOf(one), 0);
-  if (waiting === 0) return { state: { word: 'nothing waits', role: 'done' } };
+  if (waiting === 0) return { head: { state: { word: 'nothing waits', role: 'done' } } };
   const [oldest] = all.flatMap((one) => (one.waiting ?? []).map((use) => ({ use, of: one.name }))).sort((a, b) => Date.parse(a.use.since) - Date.parse(b.use.since));
   return {
-    state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
-    age: oldest && (
-      <>
-        since <Time at={oldest.use.since} />
-      </>
-    ),
-    // The row of a single waiter says it.
-    cause: oldest && waiting > 1 && (
-      <>
-        <RunName id={oldest.use.workflow_id} item={oldest.use.for} /> waits for {oldest.of}
-      </>
-    ),
+    head: {
+      state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
+      age: oldest && (
+        <>
+          since <Time at={oldest.use.since} />
+        </>
+      ),
+      cause: oldest && waiting > 1 && (
+        <>
+          <RunName id={oldest.use.workflow_id} item={oldest.use.for} /> waits for {oldest.of}
+        </>
+      ),
+    },
+    actions: oldest && waiting > 1 && <WhoBlocks use={oldest.use} />,
   };
 }
 
-function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; more?: number; waits?: boolean }) {
+// mostKeys is the most holders of the page whose keys are read.
+const mostKeys = 20;
+
+// Key is the dedupe key of a job, which never changes. Admission knows it by its hash only.
+function Key({ run, job }: { run: string; job: string }) {
+  const path = `${runPath(run)}/items${query({ id: job, limit: 1 })}`;
+  const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static' });
+  const key = found.data?.items[0]?.dedupe_key;
+  return key ? <span class="key">{key} </span> : null;
+}
+
+function Uses({ of, keyed, none, more = 0, waits = false }: { of: Use[]; keyed?: Set<Use>; none: string; more?: number; waits?: boolean }) {
   if (of.length === 0) return <span class="faint">{none}</span>;
   return (
     <ul class="uses">
@@ -145,18 +166,20 @@ function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; 
         <li key={`${use.workflow_id}${use.id}`}>
           <RunName id={use.workflow_id} item={use.for} />
           {use.n !== undefined && use.n > 1 && ` ×${use.n}`}
-          {use.shared && ' (reads)'}{' '}
+          {use.shared && ' (reads)'} {keyed?.has(use) && <Key run={use.workflow_id} job={use.for ?? ''} />}
           <small>
             <Time at={use.since} />
           </small>{' '}
-          {waits && (
-            <button type="button" class="small" onClick={() => setParams({ why: use.workflow_id, item: use.for ?? '' })} aria-label={`Who blocks ${itemName(use.workflow_id, use.for)}`}>
-              Who blocks it
-            </button>
-          )}
+          {waits && <WhoBlocks use={use} small />}
         </li>
       ))}
       {more > 0 && <li>and {more} more</li>}
     </ul>
   );
 }
+
+const WhoBlocks = ({ use, small }: { use: Use; small?: boolean }) => (
+  <button type="button" class={small ? 'small' : ''} onClick={() => setParams({ why: use.workflow_id, item: use.for ?? '' })} aria-label={`Who blocks ${itemName(use.workflow_id, use.for)}`}>
+    Who blocks it
+  </button>
+);

@@ -2,18 +2,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'preact/hooks';
 import { forgetDialogs } from '../action';
-import { Problem, problemOf } from '../api';
+import { get, Problem, problemOf } from '../api';
 import { login } from '../connection';
 import { client } from '../data';
 import { forgetDrafts } from '../draft';
 import { forgetPlaces } from '../place';
+import { store, stored } from '../stored';
 import { stream } from '../stream';
+import type { Me } from '../types';
 import { Empty, Page } from '../ui';
 import { upper } from '../words';
 import './login.css';
 
 const at = (path: string) => new URL(path, document.baseURI).pathname;
 const backKey = 'roundsman.back';
+const personKey = 'roundsman.person';
 
 interface Ways {
   oidc: boolean;
@@ -31,7 +34,7 @@ export function LogIn() {
     try {
       const response = await fetch(at('auth/key'), { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ key: key.trim() }) });
       if (!response.ok) throw problemOf(response.status, await response.text());
-      entered();
+      await entered();
     } catch (cause) {
       setError(cause instanceof Problem ? cause : new Problem(0, '', 'The control plane does not answer'));
     } finally {
@@ -78,17 +81,27 @@ export function LogIn() {
   );
 }
 
-function entered() {
+// meet forgets what another person left at this tab. The same one finds it again.
+export const meet = ({ name }: Me) => {
+  if ((stored(personKey, 'sessionStorage') ?? name) !== name) forget();
+  store(personKey, name, 'sessionStorage');
+};
+const known = (signal?: AbortSignal) => get<Me>('/me', signal).then(meet);
+
+async function entered() {
+  await known();
   login.set(false);
   stream.restart();
   void client.resetQueries();
 }
 
 // back restores the page from before the visit to the identity provider.
-export function back() {
+export async function back() {
   const page = sessionStorage.getItem(backKey);
+  if (page === null) return;
   sessionStorage.removeItem(backKey);
-  if (page && location.hash === '') location.hash = page;
+  if (location.hash === '') location.hash = page;
+  await known(AbortSignal.timeout(5000)).catch(() => {}); // The page has the error, or meets the person later.
 }
 
 export async function logOut() {
@@ -97,6 +110,10 @@ export async function logOut() {
   login.set(true);
   stream.stop();
   sessionStorage.removeItem(backKey);
+  forget();
+}
+
+function forget() {
   forgetDialogs();
   forgetDrafts();
   forgetPlaces();

@@ -2,6 +2,7 @@
 // night. Counts come last.
 import { Action } from '../action';
 import { retryRun } from '../acts/runs';
+import { query } from '../api';
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
@@ -10,16 +11,15 @@ import { later } from '../later';
 import { lookOf, runName, RunName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
-import { failedRuns, isOpen } from '../runs';
+import { errorOf, failedRuns, isOpen } from '../runs';
 import { localized, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
-import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
+import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Thing, ThingList, Use, WorkerList } from '../types';
 import { Awaited, Empty, Loaded, Page, Section, Table } from '../ui';
 import { plural } from '../words';
 import { Checks } from './checks';
 import './overview.css';
 
-const Preview = later(() => import('./retry').then((m) => m.Preview));
 const Tonight = later(() => import('../timeline/night').then((m) => m.Tonight), false, 240);
 
 // most is the number of rows in a section. Its link shows the rest.
@@ -28,16 +28,19 @@ export function Overview() {
   const needs = useGet<Needs>('/needs');
   const doctor = useGet<DoctorReport>('/doctor');
   const failed = useGet<RunList>(failedRuns());
+  const { standing, unknown } = needs.data ?? {};
+  const failures = countOf(failed.data);
   return (
     <Page
       title="Overview"
       head={{
-        state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role },
-        cause: needs.data?.unknown && `Not everything could be read: ${needs.data.unknown}`,
+        state: standing && { word: standing.state, role: standing.role },
+        icon: failures && standing?.role !== 'person' ? 'failed' : undefined,
+        cause: [failures && `${failures} failed since yesterday.`, unknown && `Not everything could be read: ${unknown}`].filter(Boolean).join(' '),
       }}
     >
       {(needs.isPending || failed.isPending) && <Awaited />}
-      <div class="cols">
+      <div class="cols over">
         <div class="stack">
           <Loaded of={needs} what="What needs a person">
             {({ needs: rows }) => <NeedsPerson rows={rows} />}
@@ -126,13 +129,13 @@ function ToLookAt({ of, waits }: { of: DoctorReport | undefined; waits: boolean 
 
 // Failed has one row for each job type or DAG: its newest run that failed, and how many others did.
 function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPending: boolean } }) {
-  const count = of.data?.runs?.length ?? 0;
+  const count = countOf(of.data);
   return (
     <Section
       title="Failed since yesterday"
       note={
         <>
-          {count > 0 && `${plural(count, 'run')}${of.data?.next ? ' or more' : ''} · `}
+          {count && `${count} · `}
           <a href={`${href('runs')}?state=failed,timeout,partial`}>all that are kept</a>
         </>
       }
@@ -175,7 +178,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                   { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
                   {
                     name: 'Remedy',
-                    show: ([run]) => run?.standing.operations.includes('retry-run') && <Action {...retryRun(run.workflow_id, <Preview id={run.workflow_id} />)} small />,
+                    show: ([run]) => run?.standing.operations.includes('retry-run') && <Action {...retryRun(run)} small />,
                     number: true,
                   },
                 ]}
@@ -188,29 +191,33 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
   );
 }
 
+const countOf = (of: RunList | undefined) => (of?.runs?.length ? `${plural(of.runs.length, 'run')}${of.next ? ' or more' : ''}` : '');
+
 function firstError(run: Run | undefined) {
-  const text = run?.top_failure?.message || run?.standing.cause;
+  const text = run && errorOf(run);
   return text && <span class="error">{text}</span>;
 }
 
 const nameOf = (run: Run) => run.job_type || run.dag || run.workflow_id;
 
-// Waits shows waits for resources of other runs, with the holders, and stopped job types without a row above.
+// Waits shows waits for what other runs hold, with the holders, and stopped job types without a row above.
 function Waits({ told }: { told: Set<string> }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
   const pools = useGet<PoolList>('/pools?limit=1000');
+  const objects = useGet<ThingList>('/objects?limit=1000');
   const types = useGet<JobTypeList>('/job-types?limit=1000');
   const rows = [
     ...(lanes.data?.lanes ?? []).filter((lane) => lane.waiting_count).map((lane) => waits('lane', lane, lane.holder ? [lane.holder] : [])),
     ...(pools.data?.pools ?? []).filter((pool) => pool.waiting_count).map((pool) => waits('pool', pool, pool.holders ?? [])),
+    ...(objects.data?.objects ?? []).filter((thing) => thing.waiting_count).map((thing) => waits('object', thing, thing.holders ?? [])),
     ...(types.data?.job_types ?? []).filter((type) => type.standing.stopped && !told.has(type.name)).map(stoppedRow),
   ];
-  const waiting = lanes.isPending || pools.isPending || types.isPending;
+  const waiting = [lanes, pools, objects, types].some((one) => one.isPending);
   if (rows.length === 0) {
     return (
       <Section title="Waits">
         {waiting && <Awaited />}
-        <Empty>Nothing waits for a lane or a pool.</Empty>
+        <Empty>Nothing waits for a lane, a pool or an object.</Empty>
       </Section>
     );
   }
@@ -222,14 +229,14 @@ function Waits({ told }: { told: Set<string> }) {
   );
 }
 
-function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
+function waits(kind: 'lane' | 'pool' | 'object', of: Lane | Pool | Thing, holders: Use[]): Task {
   const first = holders[0];
   const next = of.waiting?.[0];
   return {
     id: `${kind} ${of.name}`,
     role: 'waiting',
     what: (
-      <a href={`${href('locks')}?${kind}=${encodeURIComponent(of.name)}`}>
+      <a href={`${href('locks')}${query({ [kind]: of.name })}`}>
         {(of.waiting_count ?? 0).toLocaleString('en')} for {kind} {of.name}
       </a>
     ),
@@ -240,7 +247,7 @@ function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
     ),
     age: next && <Time at={next.since} />,
     acts: next && (
-      <a class="button small" href={`${href('locks')}?why=${encodeURIComponent(next.for ? `${next.workflow_id}/${next.for}` : next.workflow_id)}`}>
+      <a class="button small" href={`${href('locks')}${query({ why: next.workflow_id, item: next.for })}`}>
         Who blocks it
       </a>
     ),
@@ -296,7 +303,7 @@ function Running() {
   );
 }
 
-// Parts is the bar of a run: what failed, then what ended otherwise.
+// Parts is the bar of a run: first the failed items, then the others that ended.
 function Parts({ of, name }: { of: NonNullable<Run['progress']>; name: string }) {
   const x = (n: number) => (100 * n) / Math.max(of.total, 1);
   return (

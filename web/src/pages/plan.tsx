@@ -117,7 +117,7 @@ export function PlanPage() {
             <Action
               {...apply(written, found.hash, changes)}
               done={(answer) => {
-                void look(); // What is left of the plan.
+                void look(); // The rest of the plan.
                 return <Done of={answer as Applied} />;
               }}
             />

@@ -2,28 +2,38 @@
 // reason.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
+import type { Values } from '../action';
 import { send } from '../api';
 import { RunName } from '../names';
 import { runPath } from '../runs';
 import type { RetryPreview } from '../types';
 import { Failure } from '../ui';
 import { plural } from '../words';
+import './retry.css';
 
 // most is the number of rows that a list shows. A list of more than searched rows has a search.
 const most = 100;
 const searched = 10;
 
-export function Preview({ id }: { id: string }) {
+export function Preview({ id, body, values, set }: { id: string; body: Record<string, unknown>; values: Values; set: (values: Values) => void }) {
   const [found, setFound] = useState<RetryPreview>();
   const [error, setError] = useState<unknown>();
+  const text = JSON.stringify(body);
   useEffect(() => {
     const ended = new AbortController();
-    send<RetryPreview>({ method: 'POST', path: `${runPath(id)}/retry-preview` }, ended.signal).then(setFound, (cause) => ended.signal.aborted || setError(cause));
+    setError(undefined);
+    const take = (preview: RetryPreview) => {
+      setFound(preview);
+      // The list that offered it has no counts: nothing failed, so it begins with what was not executed.
+      if (body.failed && values.missed === undefined && preview.jobs?.again_total === 0 && preview.jobs.missed > 0) set({ ...values, missed: 'true' });
+    };
+    send<RetryPreview>({ method: 'POST', path: `${runPath(id)}/retry-preview`, body }, ended.signal).then(take, (cause) => ended.signal.aborted || setError(cause));
     return () => ended.abort();
-  }, [id]);
-  if (error) return <Failure error={error} what="What it would do is not known" />;
+  }, [id, text]);
+  const failure = error !== undefined && <Failure error={error} what="What it would do is not known" />;
+  if (found?.jobs) return <Jobs plan={found.jobs} failure={failure} chosen={'items' in body} missed={body.missed === true} setMissed={(missed) => set({ ...values, missed: String(missed) })} />;
+  if (failure) return failure;
   if (!found) return <>What failed runs again. What succeeded does not.</>;
-  if (found.jobs) return <Jobs plan={found.jobs} />;
   const [again, kept] = [found.executed ?? [], found.taken_over ?? []];
   const from = new Map<string, string[]>();
   for (const { task, from_run } of kept) from.set(from_run || found.resumes, [...(from.get(from_run || found.resumes) ?? []), task]);
@@ -51,15 +61,25 @@ export function Preview({ id }: { id: string }) {
 }
 
 // Jobs is the effect for a run of a job type: each job with its former error, or with the reason why it is left
-// out.
-function Jobs({ plan }: { plan: NonNullable<RetryPreview['jobs']> }) {
+// out. After a failure only the choice is left, which asks for it again.
+function Jobs({ plan, failure, chosen, missed, setMissed }: { plan: NonNullable<RetryPreview['jobs']>; failure: ComponentChildren; chosen: boolean; missed: boolean; setMissed: (missed: boolean) => void }) {
   const nameOf = ({ dedupe_key, job, summary }: { dedupe_key?: string; job?: string; summary?: string }) => dedupe_key || summary || job || '';
   return (
     <span class="preview">
-      A new run of {plan.job_type} executes {plural(plan.again_total, 'job')}. {plan.done > 0 && `${plural(plan.done, 'job')} done before ${plan.done === 1 ? 'does' : 'do'} not run again.`}
-      <Names title="Executed again" of={(plan.again ?? []).map((one) => ({ name: nameOf(one), why: one.error || one.state }))} total={plan.again_total} />
-      <Names title="Left out" of={(plan.kept ?? []).map((one) => ({ name: nameOf(one), why: one.detail }))} total={plan.kept_total} />
-      {plan.unchecked && <Names title="Not checked" of={[{ name: plan.unchecked }]} />}
+      {failure || `A new run of ${plan.job_type} executes ${plural(plan.again_total, 'job')}. `}
+      {!failure && plan.done > 0 && `${plural(plan.done, 'job')} done before ${plan.done === 1 ? 'does' : 'do'} not run again.`}
+      {!chosen && plan.missed > 0 && (
+        <label>
+          <input type="checkbox" checked={missed} onChange={(event) => setMissed(event.currentTarget.checked)} /> also the {plan.missed.toLocaleString('en')} that {plan.missed === 1 ? 'was' : 'were'} not executed
+        </label>
+      )}
+      {!failure && (
+        <>
+          <Names title="Executed again" of={(plan.again ?? []).map((one) => ({ name: nameOf(one), why: one.error || one.state }))} total={plan.again_total} />
+          <Names title="Left out" of={(plan.kept ?? []).map((one) => ({ name: nameOf(one), why: one.detail }))} total={plan.kept_total} />
+          {plan.unchecked && <Names title="Not checked" of={[{ name: plan.unchecked }]} />}
+        </>
+      )}
     </span>
   );
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
-import { actsOnRun } from '../acts/runs';
+import { actsOnRun, retryJobs } from '../acts/runs';
 import { get, query, segment } from '../api';
 import { useFirst, useGet, useWindow, type Windowed } from '../data';
 import { isFailed, spoken } from '../design/state';
@@ -22,7 +22,6 @@ import { Cause, Choice, Facts, Filters, Find, type Head, Loaded, Meter, Page, Se
 import { plural } from '../words';
 import { WhoChanged } from './changes';
 import { Graph, Task } from './graph';
-import { Preview } from './retry';
 
 const RunTimeline = later(() => import('../timeline/run').then((m) => m.RunTimeline));
 
@@ -37,7 +36,16 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
       title={runName(run?.workflow_id ?? id.replaceAll('~', '/'))}
       crumbs={[['Runs', href('runs')]]}
       head={run && headOf(run, failures.data)}
-      actions={run && actsOnRun(run, <Preview id={run.workflow_id} />).map((act) => <Action key={act.label} {...act} />)}
+      actions={
+        run && (
+          <>
+            {actsOnRun(run).map((act) => (
+              <Action key={act.label} {...act} />
+            ))}
+            {refusal(run) && <small class="refused">{refusal(run)}</small>}
+          </>
+        )
+      }
     >
       <Loaded of={found} what={`Run ${id}`}>
         {(snapshot) => {
@@ -69,6 +77,8 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
     </Page>
   );
 }
+
+const refusal = (run: Snapshot) => run.standing.refused?.find(({ operation }) => operation === 'retry-run')?.why;
 
 // headOf is the header of a run: its state, its cause and its age. The cause of a run with failures is that of most
 // of them.
@@ -119,7 +129,7 @@ const asking = (reason: Reason) => reason.code === 'AWAITING_APPROVAL' && (reaso
 // mostAsked bounds the questions with a strip of their own. All are among the reasons of the run.
 const mostAsked = 5;
 
-// Waits says why the run does not continue. A question, of the run or of its sub-DAGs, is a strip with its buttons.
+// Waits shows why the run does not continue. A question, of the run or of its sub-DAGs, is a strip with its buttons.
 // Without a reason it is one line.
 function Waits({ run }: { run: Snapshot }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(run.workflow_id)}`);
@@ -344,16 +354,19 @@ interface Listed {
 // most is the number of items that one request returns.
 const most = 1000;
 
-// readItems returns the items between two places of a list.
+// readItems returns the items between two places of a list. Jobs that end move in it meanwhile: only a cursor leaves none out.
 async function readItems(path: string, from: number, to: number): Promise<Item[]> {
   const found: Item[] = [];
-  for (let at = from; at < to; at += most) {
-    const { items } = await get<{ items: Item[] | null }>(`${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(most, to - at)}&from=${at}`);
+  for (let at = `from=${from}`; at !== '' && found.length < to - from; ) {
+    const { items, next } = await get<{ items: Item[] | null; next?: string }>(`${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(most, to - from - found.length)}&${at}`);
     found.push(...(items ?? []));
-    if ((items ?? []).length < Math.min(most, to - at)) break;
+    at = next ? `cursor=${encodeURIComponent(next)}` : '';
   }
   return found;
 }
+
+// done are the states of jobs that no retry executes.
+const done = ['completed', 'warning'];
 
 function List({ run, found, label, none, sorting, tools, path }: Listed) {
   return (
@@ -372,6 +385,11 @@ function List({ run, found, label, none, sorting, tools, path }: Listed) {
         noun: label.toLowerCase().slice(0, -1),
         name: (item) => (item.dedupe_key ? `${item.dedupe_key} (${item.id})` : item.id),
         acts: actsOnItem,
+        together: (items) => {
+          const again = run.kind === 'group' && run.standing.operations.includes('retry-run') ? items.filter(({ state }) => !done.includes(state)) : [];
+          return again.length > 0 ? [retryJobs(run.workflow_id, again.map((item) => item.id))] : [];
+        },
+        none: refusal(run),
         read: (from, to) => readItems(path, from, to),
         failed: (item) => isFailed(item.standing.role),
       }}

@@ -1,19 +1,21 @@
 // Runs of job types and of DAGs, newest first.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { actsOnRun } from '../acts/runs';
+import { Action } from '../action';
+import { actsOnRun, retryRun } from '../acts/runs';
 import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
 import { useGet, useList } from '../data';
 import { isFailure } from '../design/state';
+import { Coded } from '../explain';
 import { Cited, RunName, runName } from '../names';
 import { href, setParams } from '../route';
-import { failedRuns, isOpen, itemHref } from '../runs';
+import { errorOf, failedRuns, isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
 import { brief, localized, Time, Took, useTold } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table, useMedium } from '../ui';
-import { plural } from '../words';
+import { counted, plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
@@ -32,9 +34,18 @@ function useStartedWithin(hours: string): string {
   });
 }
 
-function headOf({ runs, next }: RunList): Head {
-  const n = (runs ?? []).length;
-  return { state: n > 0 ? { word: `${n}${next ? ' or more' : ''} failed since yesterday`, role: 'failed' } : { word: 'none failed since yesterday', role: 'done' } };
+// headOf counts the runs that failed, and names the one that ended last.
+function headOf({ runs, next }: RunList, newest: Run | undefined): Head {
+  if (!newest) return { state: { word: 'none failed since yesterday', role: 'done' } };
+  return {
+    state: { word: `${(runs ?? []).length}${next ? ' or more' : ''} failed since yesterday`, role: 'failed' },
+    age: <Time at={newest.ended_at} />,
+    cause: (
+      <>
+        The last one: <RunName id={newest.workflow_id} />, {errorOf(newest) || newest.standing.state}
+      </>
+    ),
+  };
 }
 
 export function Runs({ params }: { params: URLSearchParams }) {
@@ -58,7 +69,8 @@ export function Runs({ params }: { params: URLSearchParams }) {
   const key = params.get('key') ?? '';
   const found = useList<RunList>(path);
   const pages = found.data?.pages ?? [];
-  const failed = useGet<RunList>(failedRuns());
+  const failed = useGet<RunList>(failedRuns()).data;
+  const newest = (failed?.runs ?? []).reduce<Run | undefined>((last, run) => (last && Date.parse(last.ended_at ?? '') >= Date.parse(run.ended_at ?? '') ? last : run), undefined);
   const tools = (
     <Filters set={[kind, name, state, since, dry].some(Boolean)} rare={medium ? 3 : 2}>
       <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
@@ -102,7 +114,11 @@ export function Runs({ params }: { params: URLSearchParams }) {
     </Filters>
   );
   return (
-    <Page title="Runs" head={failed.data && headOf(failed.data)}>
+    <Page
+      title="Runs"
+      head={failed && headOf(failed, newest)}
+      actions={newest?.standing.operations.includes('retry-run') && <Action {...retryRun(newest)} label="Retry the last one" />}
+    >
       {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={from} />}
       <List
         found={found}
@@ -113,7 +129,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
         path={path}
         tools={tools}
         filter={JSON.stringify([kind, name, state, since, dry])}
-        filtered={[...params.keys()].some((one) => one !== 'sort' && one !== 'at' && one !== 'row')}
+        filtered={[kind, name, state, since, dry, key].some(Boolean)}
       />
     </Page>
   );
@@ -205,7 +221,7 @@ interface Listed {
   by: string;
   path: string;
   tools: ComponentChildren;
-  // filter is what the user chose. The path has more, like the order.
+  // filter is the choice of the user. The path has more, like the order.
   filter: string;
   filtered: boolean;
 }
@@ -223,11 +239,6 @@ async function readRuns(path: string, to: number): Promise<Run[]> {
   return found.slice(0, to);
 }
 
-const count = (runs: Run[], partial: boolean, by: string) => {
-  if (by !== '') return partial ? `the newest ${runs.length.toLocaleString('en')} of more are shown and sorted` : `${plural(runs.length, 'run')}, sorted`;
-  return partial ? `${runs.length.toLocaleString('en')} of more, newest first` : `${plural(runs.length, 'run')}, newest first`;
-};
-
 function List({ found, runs, more, partial, by, path, tools, filter, filtered }: Listed) {
   return (
     <Rows
@@ -237,7 +248,7 @@ function List({ found, runs, more, partial, by, path, tools, filter, filtered }:
       id={(run) => `${run.workflow_id} ${run.run_id}`}
       onEnd={more}
       tools={tools}
-      note={found.data !== undefined && count(runs, partial, by)}
+      note={found.data !== undefined && counted(runs.length, plural(runs.length, 'run'), { partial, by })}
       sorting={{ by, set: (sort) => setParams({ sort }) }}
       pick={{
         of: filter,
@@ -280,7 +291,17 @@ function List({ found, runs, more, partial, by, path, tools, filter, filtered }:
           sort: 'state',
           value: (run) => run.standing.state,
         },
-        { name: 'Why', show: (run) => <Cited text={run.standing.cause ?? ''} code={run.standing.code} quoted={run.standing.quoted} />, wide: true, optional: true, second: true },
+        {
+          name: 'Why',
+          show: ({ workflow_id, standing: { cause = '', code, quoted } }) => (
+            <Cited text={cause} code={code} quoted={quoted}>
+              {code && <Coded code={code} thing={workflow_id} name={runName(workflow_id)} />}
+            </Cited>
+          ),
+          wide: true,
+          optional: true,
+          second: true,
+        },
         {
           name: 'Of',
           show: (run) =>

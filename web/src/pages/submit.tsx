@@ -5,7 +5,7 @@ import { Action } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
 import { quote } from '../api';
 import { useGet } from '../data';
-import { keepDraft, useDraft } from '../draft';
+import { sentDraft, useDraft } from '../draft';
 import { SchemaForm } from '../form';
 import { RunName } from '../names';
 import { go, href } from '../route';
@@ -90,6 +90,7 @@ function Choose({ of, missing }: { of: JobType[]; missing: string }) {
 function OneJob({ type, which, handler }: { type: JobType; which: ComponentChildren; handler: Handler | undefined }) {
   const draft = `submit.${type.name}`;
   const [form = blank, setForm] = useDraft<Submission>(draft);
+  const [discarded, setDiscarded] = useState(0);
   const set = (changes: Partial<Submission>) => setForm({ ...form, ...changes });
   const text = (name: 'key' | 'summary' | 'node', label: string, hint: string) => (
     <div class="field">
@@ -105,7 +106,7 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
     <div class="cols">
       <div class="stack">
         <Section title="The job" note="empty fields have the values of the job type">
-          <form class="submit" onSubmit={(event) => event.preventDefault()}>
+          <form key={discarded} class="submit" onSubmit={(event) => event.preventDefault()}>
             {which}
             <div class="field">
               <label for="priority">Priority</label>
@@ -130,10 +131,21 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
                 {...submit(type.name, form)}
                 primary
                 done={(answer) => {
-                  keepDraft(draft, undefined);
+                  sentDraft(draft, form);
                   return <Submitted of={answer as SubmittedJobs} />;
                 }}
               />
+              {form !== blank && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    setForm(undefined);
+                    setDiscarded(discarded + 1); // A text of JSON is that of its element.
+                  }}
+                >
+                  Discard
+                </button>
+              )}
               <small>The server checks all of it first.</small>
             </div>
           </form>

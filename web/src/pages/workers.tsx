@@ -12,7 +12,7 @@ import { actsOnWorker } from '../verbs';
 import { Fleet, inUse } from './fleet';
 import { plural } from '../words';
 
-// mostAsked is the number of workers whose slots in use are read: each is asked by two calls.
+// mostAsked is the number of workers whose slots in use are read, with two calls each.
 const mostAsked = 100;
 
 // away are the workers that take no work, the worst first.

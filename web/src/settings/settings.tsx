@@ -132,7 +132,7 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
   };
   const inGroup = (name: Group) => form.faults.filter((one) => groupOf(one.path) === name).length;
   const [before] = [draft?.text !== undefined];
-  // The last preview stays until the next one, but what is applied was shown.
+  // The last preview stays until the next one, but only a shown change is applied.
   const preview = answered?.preview;
   const diff = preview?.changed ?? [];
   return (
@@ -236,7 +236,7 @@ function Moved({ type, keep }: { type: ShownJobType; keep: () => void }) {
   );
 }
 
-// Next shows what the change would bring; the page has what is due now.
+// Next shows the instants after the change; the page has those of now.
 function Next({ of }: { of: Instant[] }) {
   const now = useNow();
   return (

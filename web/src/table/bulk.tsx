@@ -1,4 +1,5 @@
 // The bar of selected rows, and the dialog of their action: the effect, the rows, and the result of each.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Act, ask, Input, type Values, verbOf } from '../action';
 import { Problem, send } from '../api';
@@ -13,6 +14,10 @@ export interface Picking<T> {
   name: (row: T) => string;
   // acts are the actions that the API offers for a row.
   acts: (row: T) => Act[];
+  // together are the actions of one request about all selected rows.
+  together?: (rows: T[]) => Act[];
+  // none says why rows have no action.
+  none?: string | undefined;
   // read returns the rows between two places of a list that is not loaded as a whole.
   read?: ((from: number, to: number) => Promise<T[]>) | undefined;
   // partial: more rows match than are loaded, and their number is not known.
@@ -37,7 +42,7 @@ function verbsOf<T>(rows: T[], pick: Picking<T>): Verb<T>[] {
   const found = new Map<string, Verb<T>>();
   for (const row of rows) {
     for (const act of pick.acts(row)) {
-      if (act.disabled !== undefined || act.fields?.some((f) => f.required)) continue;
+      if (act.disabled !== undefined || (act.each?.fields ?? act.fields)?.some((f) => f.required)) continue;
       const label = verbOf(act);
       const verb = found.get(label) ?? { label, danger: act.danger ?? false, on: [] };
       verb.on.push({ row, act });
@@ -63,6 +68,7 @@ export function Bulk<T>({
   clear: () => void;
 }) {
   const verbs = verbsOf(rows, pick);
+  const together = pick.together?.(rows) ?? [];
   const all = pick.part ? `Select the ${(total ?? 0).toLocaleString('en')} shown` : `Select all${total === undefined ? '' : ` ${total.toLocaleString('en')}`} that match`;
   return (
     <div class="bulk" role="group" aria-label="Selected rows">
@@ -72,7 +78,16 @@ export function Bulk<T>({
           {verb.label} {verb.on.length.toLocaleString('en')}
         </button>
       ))}
-      {verbs.length === 0 && <span>Nothing can be done with them together.</span>}
+      {together.map((act) =>
+        act.disabled ? (
+          <span key={act.label}>{act.disabled}</span>
+        ) : (
+          <button key={act.label} type="button" data-verb={verbOf(act)} onClick={() => ask(act)}>
+            {act.label}
+          </button>
+        ),
+      )}
+      {verbs.length + together.length === 0 && <span>{pick.none ?? 'Nothing can be done with them together.'}</span>}
       {more && (
         <button type="button" onClick={() => void more()} disabled={busy}>
           {busy ? 'Reading…' : all}
@@ -181,7 +196,7 @@ function Asked<T>({ verb, left, pick, sending, close }: { verb: Verb<T>; left: T
           </>
         ) : (
           <>
-            <p>{act.each ?? act.effect}</p>
+            <p>{act.each?.effect ?? (act.effect as ComponentChildren)}</p>
             <Names label={`To ${verb.label.toLowerCase()}`} of={verb.on.map(({ row }) => [pick.name(row), ''])} />
             {left.length > 0 && (
               <details class="left">
@@ -191,7 +206,7 @@ function Asked<T>({ verb, left, pick, sending, close }: { verb: Verb<T>; left: T
                 <Names label="Left out" of={left.map((row) => [pick.name(row), ''])} />
               </details>
             )}
-            {(act.fields ?? []).map((f) => (
+            {(act.each?.fields ?? act.fields ?? []).map((f) => (
               <div class="field" key={f.name}>
                 <label for={`${id}${f.name}`}>{f.label}</label>
                 <Input field={f} id={`${id}${f.name}`} value={values[f.name] ?? ''} set={(value) => setValues({ ...values, [f.name]: value })} />

@@ -1,18 +1,22 @@
-// A link for the next shift: the address with its filters, order and row, and the instant it is about.
+// A link for the next shift: the address with its filters, order and row, the instant it is about and its zone, the hidden
+// columns, and the zoom of a timeline.
 import { useEffect, useState } from 'preact/hooks';
 import { viewed } from '../clock';
-import { parse, type Route, setParams } from '../route';
-import { exact } from '../time';
+import { hrefWith, param, type Route, setParams } from '../route';
+import { exact, zoneOf } from '../time';
 import './handover.css';
 
 // link is the address of this view at this time.
 export function link(): string {
-  const { parts, params } = parse(location.hash);
-  params.set('at', new Date(Math.floor(viewed() / 1000) * 1000).toISOString().replace('.000Z', 'Z'));
-  const row = document.querySelector<HTMLElement>('main .rows .row.at')?.dataset.row;
-  if (row) params.set('row', row);
-  const path = parts.map(encodeURIComponent).join('/');
-  return `${location.origin}${location.pathname}#/${path}?${params}`;
+  const of = (selector: string, name: string) => document.querySelector<HTMLElement>(`main ${selector}`)?.dataset[name] ?? '';
+  const here = hrefWith({
+    at: new Date(Math.floor(viewed() / 1000) * 1000).toISOString().replace('.000Z', 'Z'),
+    row: of('.rows .row.at', 'row') || (param('row') ?? ''),
+    zone: zoneOf(),
+    hidden: of('.rows', 'hidden'),
+    zoom: of('.timeline', 'zoom'),
+  });
+  return `${location.origin}${location.pathname}${here}`;
 }
 
 export function HandOver({ route }: { route: Route }) {
@@ -43,7 +47,7 @@ export function HandOver({ route }: { route: Route }) {
         <p class="asof" role="note">
           <strong>As of {exact(at)}</strong>
           <span>Times count from then; runs that started later are left out. States and counts are those of now.</span>
-          <button type="button" onClick={() => setParams({ at: '', row: '' })}>
+          <button type="button" onClick={() => setParams({ at: '', row: '', zone: '', hidden: '', zoom: '' })}>
             Show now
           </button>
         </p>

@@ -5,10 +5,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, verbOf } from '../action';
 import { keepPlace, keepState, placeOf, stateOf } from '../place';
-import { parse } from '../route';
+import { param } from '../route';
 import { type Answer, classOf, type Column, Empty, Heading, Loaded, type Sorting, useMedium, useNarrow } from '../ui';
 import { Bulk, mostPicked, type Picking } from './bulk';
-import { ColumnMenu, useHidden } from './columns';
+import { ColumnMenu, listed, useHidden } from './columns';
 import { useRowHeight } from './density';
 import { hideTip, showTip } from './tip';
 import './table.css';
@@ -60,7 +60,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const [bar, setBar] = useState(0);
   useLayoutEffect(() => setBar((scroll.current?.offsetHeight ?? 0) - (scroll.current?.clientHeight ?? 0)));
   const [begin] = useState(() => placeOf(label));
-  const linked = parse(location.hash).params.get('row') ?? '';
+  const linked = param('row') ?? '';
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
@@ -161,10 +161,10 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     const row = rows[current];
     if (row === undefined && chosen.size === 0) return;
     const button = scroll.current?.parentElement?.querySelector<HTMLElement>(`.bulk button[data-verb="${word}"]`);
-    const act = chosen.size > 0 || row === undefined ? undefined : pick?.acts(row).find((one) => verbOf(one) === word);
+    const act = chosen.size > 0 || row === undefined ? undefined : [...(pick?.acts(row) ?? []), ...(pick?.together?.([row]) ?? [])].find((one) => verbOf(one) === word);
     if (chosen.size > 0 && button) button.click();
     else if (act) ask(act);
-    else say(`${word} is not possible here.`);
+    else say(`${word} is not possible here.${word === 'Retry' && pick?.none ? ` ${pick.none}` : ''}`);
   };
   const nextFailed = () => {
     const failed = (row: T | undefined) => row !== undefined && pick?.failed?.(row) === true;
@@ -261,7 +261,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   });
   useWidths(scroll, `${label} ${columns.map((c) => c.name).join(' ')} ${small}`, small);
 
-  const strip = (tools !== undefined || pick !== undefined) && (
+  const strip = (tools !== undefined || pick !== undefined || sorting !== undefined) && (
     <div class="table-tools">
       {tools}
       <span class="end">
@@ -305,6 +305,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
         class={small ? 'rows small' : 'rows'}
         ref={scroll}
         data-keys="j k x f a r"
+        data-hidden={listed(hidden)}
         onKeyDown={press}
         onClick={click}
         onMouseDown={(event) => event.shiftKey && event.preventDefault()}

@@ -1,9 +1,9 @@
 // When the items of a run ran, and on which workers.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { roleOf, spoken } from '../design/state';
 import { useSettled } from '../graph/settled';
 import { runName } from '../names';
-import { href } from '../route';
+import { href, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import { clockOf, exact, span, useNow } from '../time';
 import type { RunTimes, Snapshot } from '../types';
@@ -25,7 +25,8 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
   const open = isOpen(run);
   const found = useSettled<RunTimes>(`${runPath(run.workflow_id)}/times`, open, !many);
   const dag = run.kind === 'dag';
-  const [by, setBy] = useState<'worker' | 'item'>(dag ? 'item' : 'worker');
+  const usual = dag ? 'item' : 'worker';
+  const by = (['worker', 'item'] as const).find((one) => one === params.get('by')) ?? usual;
   const what = dag ? 'task' : 'job';
   return (
     <Section title="Times" note={found.data && `${plural(found.data.bars.id.length, what)} began${found.data.waiting > 0 ? `, ${found.data.waiting.toLocaleString('en')} did not` : ''}`}>
@@ -37,7 +38,7 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
             <Times run={run} times={times} by={by} params={params} dag={dag}>
               <span class="seg" role="group" aria-label="Rows">
                 {(['worker', 'item'] as const).map((one) => (
-                  <button key={one} type="button" class="small" aria-pressed={by === one} onClick={() => setBy(one)}>
+                  <button key={one} type="button" class="small" aria-pressed={by === one} onClick={() => setParams({ by: one === usual ? '' : one })}>
                     {one === 'worker' ? 'By worker' : dag ? 'By task' : 'By job'}
                   </button>
                 ))}

@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { query } from '../api';
 import { useGet } from '../data';
 import { type Role, roleOf } from '../design/state';
+import { Coded, explained } from '../explain';
 import { RunName } from '../names';
 import { href, runHref } from '../route';
 import { exact, span, Time, useNow } from '../time';
@@ -61,7 +62,7 @@ export function TypeTicks({ name }: { name: string }) {
   if (error && bars.length === 0) return <Failure error={error} what="Its instants cannot be shown" />;
   if (past.isPending || next.isPending) return <Awaited />;
   if (bars.length === 0) return null;
-  const dropped = past.data?.ticks.findLast((tick) => tick.state === 'skipped' || tick.state === 'missed');
+  const dropped = past.data?.ticks.find((tick) => tick.state === 'skipped' || tick.state === 'missed');
   const from = Math.min(...bars.map((bar) => bar.from), now - hour);
   const to = Math.max(...bars.map((bar) => bar.to ?? now), now + hour);
   const pad = (to - from) * 0.02;
@@ -72,7 +73,7 @@ export function TypeTicks({ name }: { name: string }) {
           The last instant without a run, <Time at={dropped.at} />, was {dropped.state}
           {dropped.code && (
             <>
-              : {dropped.text} <span class="code">{dropped.code}</span>
+              : {dropped.text} <Coded code={dropped.code} {...explained(dropped)} />
             </>
           )}{' '}
           {dropped.run && <RunName id={dropped.run} />}

@@ -4,8 +4,9 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isFailed } from '../design/state';
 import { useTheme } from '../graph/roles';
+import { param, setParams, useRoute } from '../route';
 import { clockOf, useNow, useZone, zoneOf } from '../time';
-import type { Chosen } from './brush';
+import { type Chosen, zoomInLink, zoomOf } from './brush';
 import { type Bar, type Box, boxes, hit, isLoud, layout, lengthOf, overlaps, type Packed, panned, type Row, shown, steady, ticks, timeAt, type View, within, xOf, yOf, zoomed } from './layout';
 import { paint } from './paint';
 import { offsetOf } from './zone';
@@ -35,7 +36,9 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const body = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, name: 140 });
-  const [chosen, setView] = useState<View>();
+  const linked = useRoute().params.get('zoom');
+  const [own, setOwn] = useState<View>();
+  const chosen = linked ? zoomOf(linked) : own;
   const [top, setTop] = useState(0);
   const [at, setAt] = useState<{ row: string; bar: string }>();
   const [over, setOver] = useState<{ row: string; bar: string }>();
@@ -69,10 +72,17 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const state = useRef({ view, whole, size, top, brush, drawn });
   state.current = { view, whole, size, top, brush, drawn };
 
+  const setView = useCallback((next: View | undefined) => {
+    setOwn(next);
+    if (param('zoom')) setParams({ zoom: '' });
+  }, []);
   const move = useCallback((next: View) => {
     const { whole } = state.current;
     setView(lengthOf(next) >= lengthOf(whole) * 0.9999 ? undefined : next);
   }, []);
+  useEffect(() => {
+    if (linked) setOwn(undefined); // Without the link, all is shown.
+  }, [linked]);
 
   usePointer(body, state, { move, setDrag, setOver });
 
@@ -109,7 +119,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const line = now >= view.from && now <= view.to ? xOf(view, size.width, now) : undefined;
   const badge = line === undefined ? undefined : Math.min(Math.max(line, 24), size.width - 24);
   return (
-    <div class="timeline">
+    <div class="timeline" data-zoom={zoomInLink(chosen)}>
       <div class="tl-tools">
         {foot}
         <span class="tl-zoom">

@@ -1,25 +1,31 @@
 // The attempts on a worker in the last hours.
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { query, segment } from '../api';
 import { useGet } from '../data';
 import { roleOf, spoken } from '../design/state';
 import { RunName } from '../names';
+import { setParams, useRoute } from '../route';
 import { itemHref } from '../runs';
 import { brief, exact, span, useNow } from '../time';
 import type { WorkerTimes } from '../types';
 import { Empty, Loaded, Section, Table, State } from '../ui';
 import { plural } from '../words';
-import { touches } from './brush';
-import { type Row, type View, wholeUntil } from './layout';
+import { chosenTime, touches } from './brush';
+import { type Row, wholeUntil } from './layout';
 import { Legend } from './legend';
 import { Timeline } from './timeline';
 
 // most is the number of rows of the table. The timeline has all.
 const most = 20;
 
+// spans are the hours to choose from.
+const spans = [6, 24, 168];
+const usual = 24;
+
 export function WorkerTimeline({ id }: { id: string }) {
-  const [hours, setHours] = useState(24);
+  const { params } = useRoute();
+  const hours = spans.find((one) => String(one) === params.get('hours')) ?? usual;
   const found = useGet<WorkerTimes>(`/workers/${segment(id)}/times${query({ hours })}`);
   return (
     <Section title="What it ran" note={found.data && (found.data.work.length > 0 || found.data.left_out || found.data.missed) ? noteOf(found.data) : undefined}>
@@ -27,11 +33,11 @@ export function WorkerTimeline({ id }: { id: string }) {
         {(times) =>
           times.work.length === 0 ? (
             <Empty>
-              It ran nothing since {brief(times.since)}. <Hours hours={hours} set={setHours} />
+              It ran nothing since {brief(times.since)}. <Hours hours={hours} />
             </Empty>
           ) : (
-            <Work times={times}>
-              <Hours hours={hours} set={setHours} />
+            <Work times={times} params={params}>
+              <Hours hours={hours} />
             </Work>
           )
         }
@@ -44,11 +50,11 @@ export function WorkerTimeline({ id }: { id: string }) {
 const noteOf = ({ work, since, searched_since, left_out: left = 0, missed }: WorkerTimes) =>
   [`${plural(work.length, 'item')} of runs since ${brief(searched_since ?? since)}`, left > 0 && `${left.toLocaleString('en')} older not shown`, missed && 'not all runs answered'].filter(Boolean).join(', ');
 
-function Hours({ hours, set }: { hours: number; set: (hours: number) => void }) {
+function Hours({ hours }: { hours: number }) {
   return (
     <span class="seg" role="group" aria-label="Hours">
-      {[6, 24, 168].map((one) => (
-        <button key={one} type="button" aria-pressed={hours === one} onClick={() => set(one)}>
+      {spans.map((one) => (
+        <button key={one} type="button" aria-pressed={hours === one} onClick={() => setParams({ hours: one === usual ? '' : String(one) })}>
           {one === 168 ? '7 days' : `${one} h`}
         </button>
       ))}
@@ -56,9 +62,10 @@ function Hours({ hours, set }: { hours: number; set: (hours: number) => void }) 
   );
 }
 
-function Work({ times, children }: { times: WorkerTimes; children: ComponentChildren }) {
+function Work({ times, params, children }: { times: WorkerTimes; params: URLSearchParams; children: ComponentChildren }) {
   const now = useNow();
-  const [band, setBand] = useState<View>();
+  const brush = chosenTime(params);
+  const band = brush.view;
   const rows = useMemo(() => {
     const found = new Map<string, Row>();
     for (const work of times.work) {
@@ -87,7 +94,7 @@ function Work({ times, children }: { times: WorkerTimes; children: ComponentChil
         label="What it ran"
         rows={rows}
         whole={wholeUntil(first, now)}
-        brush={{ view: band, set: setBand }}
+        brush={brush}
         foot={
           <>
             {children}

@@ -222,7 +222,7 @@ func (s *service) retryDAG(ctx context.Context, call *api.Call, in *retryInput) 
 func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starter.DAGRetry) (starter.DAGRetried, error) {
 	tried := starter.DAGRetried{RunRef: in.Ref(), Resumes: in.Ref().WorkflowID, Executed: []string{}}
 	if retry.Compiled != nil || retry.Options.Run != "" || retry.Options.Deadline != 0 || in.DryRun {
-		return tried, problem.Newf(http.StatusConflict, "REFUSED", "%s is open: its tasks are tried again in it", in.Ref()).With("leave out document, as, deadline and dry_run, or cancel it first")
+		return tried, problem.Newf(http.StatusConflict, problem.CodeRefused, "%s is open: its tasks are tried again in it", in.Ref()).With("leave out document, as, deadline and dry_run, or cancel it first")
 	}
 	if len(retry.From) == 0 {
 		changed, err := call.Client.DAGs().RetryTasks(ctx, in.Ref(), nil, call.Name)
@@ -242,7 +242,7 @@ func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starte
 func previewOpen(ctx context.Context, call *api.Call, in *retryInput) (RetryPreview, error) {
 	preview := RetryPreview{DAGRetryPreview: starter.DAGRetryPreview{Resumes: in.Ref().WorkflowID, TakenOver: []starter.TakenOver{}, Executed: []string{}}, Within: true}
 	if in.Body.Document != "" || len(in.Body.From) > 0 {
-		return preview, problem.Newf(http.StatusConflict, "REFUSED", "%s is open: its tasks are tried again in it", in.Ref()).With("leave out document and from, or cancel it first")
+		return preview, problem.Newf(http.StatusConflict, problem.CodeRefused, "%s is open: its tasks are tried again in it", in.Ref()).With("leave out document and from, or cancel it first")
 	}
 	for _, states := range [][]string{{dag.Failed.String(), dag.Canceled.String()}, {dag.UpstreamFailed.String()}} {
 		tasks, _, err := call.Client.Runs().Items(ctx, in.Ref(), starter.ItemFilter{States: states, Limit: starter.All})

@@ -19,7 +19,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/mergepatch"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/due"
 	"github.com/roundsman/roundsman/starter/handled"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -102,7 +101,7 @@ func (s *service) getSettings(ctx context.Context, call *api.Call, in *api.JobTy
 // instants returns the next instants of a spec. A schedule that cannot be read has none.
 func instants(spec contract.JobTypeSpec, now time.Time) []Instant {
 	shown := []Instant{}
-	next, err := due.Next(spec.Schedule, now, shownInstants)
+	next, err := nextInstants(spec.Schedule, now, shownInstants)
 	if err != nil {
 		return shown
 	}

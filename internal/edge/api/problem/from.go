@@ -76,7 +76,7 @@ func ofState(err error) *Problem {
 		return New(http.StatusConflict, string(refused.Refusal.Code), err.Error())
 	}
 	if errors.Is(err, starter.ErrAlreadyEnded) {
-		return New(http.StatusConflict, "ALREADY_ENDED", err.Error())
+		return New(http.StatusConflict, string(contract.CodeAlreadyEnded), err.Error())
 	}
 	if running, ok := errors.AsType[*jobtypes.AlreadyRunningError](err); ok {
 		return New(http.StatusConflict, "ALREADY_RUNNING", running.Error())
@@ -85,7 +85,7 @@ func ofState(err error) *Problem {
 		return New(http.StatusConflict, "ALREADY_EXISTS", exists.Error())
 	}
 	if refused, ok := errors.AsType[*starter.RefusedError](err); ok {
-		return New(http.StatusConflict, "REFUSED", refused.Error())
+		return New(http.StatusConflict, CodeRefused, refused.Error())
 	}
 	if failed, ok := errors.AsType[*starter.RunFailedError](err); ok {
 		return New(http.StatusConflict, "RUN_FAILED", failed.Error())

@@ -54,22 +54,24 @@ type Fault struct {
 
 // Codes without an error in package starter.
 const (
-	CodeInvalid         = "INVALID"
+	CodeInvalid         = string(contract.CodeInvalid)
 	CodeUnauthenticated = "UNAUTHENTICATED"
-	CodeAccessDenied    = "ACCESS_DENIED"
+	CodeAccessDenied    = contract.CodeAccessDenied
 	CodeForeignHost     = "FOREIGN_HOST"
 	CodeForeignOrigin   = "FOREIGN_ORIGIN"
 	CodeNotFound        = "NOT_FOUND"
 	CodeMethod          = "METHOD_NOT_ALLOWED"
 	CodeMediaType       = "UNSUPPORTED_MEDIA_TYPE"
-	CodeTooLarge        = "TOO_LARGE"
+	CodeTooLarge        = string(contract.CodeTooLarge)
 	CodeChanged         = "CHANGED"
 	CodeConflict        = "CONFLICT"
 	CodeRateLimited     = "RATE_LIMITED"
 	CodeTooManyStreams  = "TOO_MANY_STREAMS"
 	CodeInternal        = "INTERNAL"
-	CodeUnavailable     = "UNAVAILABLE"
+	CodeUnavailable     = string(contract.CodeUnavailable)
 	CodeTimeout         = "TIMEOUT"
+	CodeRefused         = string(contract.CodeRefused)
+	CodeBadCursor       = "BAD_CURSOR"
 )
 
 // Codes of a server or control plane that does not answer. CONTROL_PLANE_DOWN is another.

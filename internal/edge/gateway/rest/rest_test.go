@@ -34,7 +34,7 @@ func TestWorkersPaths(t *testing.T) {
 	}
 }
 
-// bearers are workers with all handlers, authenticated as the Authorization header says.
+// bearers are workers with all handlers, authenticated by any Authorization header.
 type bearers struct{}
 
 func (bearers) Authenticate(r *http.Request) (api.Caller, error) {

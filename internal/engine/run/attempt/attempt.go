@@ -41,15 +41,15 @@ func (e Ending) Reported() bool {
 	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotRunning && e.Failure != contract.FailureNotTaken
 }
 
-// Binds reports whether an item that returns to its worker must still go there: the attempt did not run, and the worker
-// can run the next one.
+// Binds reports whether an item that returns to its worker must still go there: the attempt did not run. The next process
+// of a worker may have the handler or the program that this one lacks.
 func (e Ending) Binds() bool {
-	switch e.Failure { //nolint:exhaustive // all others ran, or say that the worker lacks the handler or the program
-	case contract.FailureAtCapacity, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureGuard,
-		contract.FailureWorkerLost, contract.FailureNotRunning:
+	switch e.Failure { //nolint:exhaustive // all others ran
+	case contract.FailureAtCapacity, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled,
+		contract.FailureUnsupported, contract.FailureGuard, contract.FailureWorkerLost, contract.FailureNotRunning:
 		return true
 	case contract.FailureDraining:
-		return e.Duration == 0 // The worker handed back what it had not started.
+		return e.Duration == 0 // The worker returned it before its start.
 	}
 	return false
 }

@@ -76,8 +76,8 @@ func (b *Break) RetryAt() time.Time {
 	return b.RefusedAt.Add(retryPause)
 }
 
-// Asked reports whether the lane was requested again.
-func (b *Break) Asked() bool { return !b.AskedAt.IsZero() }
+// Requested reports whether the lane was requested again.
+func (b *Break) Requested() bool { return !b.AskedAt.IsZero() }
 
 // Granted notes that the group has its lane again.
 func (b *Break) Granted() { b.Away, b.AskedAt, b.Since = false, time.Time{}, time.Time{} }

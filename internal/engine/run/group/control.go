@@ -247,7 +247,7 @@ func (g *course) fireTimers(now time.Time) {
 		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, explain.TextDrained)
 	}
-	if closes := g.closes(); !closes.IsZero() && !g.halt.On() && !now.Before(closes) && g.phase != PhaseEnded {
+	if g.closed(now) && !g.halt.On() && g.phase != PhaseEnded {
 		g.shut(g.windowClosed(), now)
 	}
 	if at := g.cutAt(); !at.IsZero() && !now.Before(at) {

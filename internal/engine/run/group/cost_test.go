@@ -184,7 +184,7 @@ func TestAFullAdmissionIsAskedAgain(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, Canceled: 3}, s.g.Counts())
 
 	s = begin()
-	commands := s.step(ClaimsRefused{Code: contract.RefusedInvalid, Reason: "the request breaks a rule"})
+	commands := s.step(ClaimsRefused{Code: contract.CodeInvalid, Reason: "the request breaks a rule"})
 	outcome, why = s.outcome()
 	assert.Equal(t, contract.OutcomeFailed, outcome)
 	assert.Equal(t, "INVALID: the claims were refused: the request breaks a rule", why)

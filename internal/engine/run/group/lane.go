@@ -43,7 +43,7 @@ func (g *course) laneBack(v TurnGranted, now time.Time) {
 // laneWait is the wait for the lane after an approval; without a code there is none.
 func (g *views) laneWait() run.Wait {
 	switch {
-	case g.lane.Asked():
+	case g.lane.Requested():
 		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.AskedAt, Detail: explain.TextTurn(true, !g.laneDeadline().IsZero())}
 	case !g.lane.RefusedAt.IsZero():
 		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.RefusedAt, Until: g.lane.RetryAt(), Detail: explain.TextLaneRefused}

@@ -376,7 +376,7 @@ func TestARefusedChunkEndsAGroupThatLeaves(t *testing.T) {
 	s.answered(chunks.KeysRead{Seq: 1, Hashes: []uint64{1, 2, 3, 4, 5}})
 	s.wait(time.Hour)
 	require.True(t, s.g.halt.Leaving)
-	s.answered(chunks.Refused{Seq: 1, Code: contract.RefusedInvalid, Reason: "it is not one"})
+	s.answered(chunks.Refused{Seq: 1, Code: contract.CodeInvalid, Reason: "it is not one"})
 	s.outcome()
 	assert.Equal(t, 5, s.g.Counts().NotStarted)
 }

@@ -202,7 +202,7 @@ func (g *course) askTurn(now time.Time) {
 }
 
 func (v TurnGranted) apply(g *Group, now time.Time) {
-	if g.lane.Asked() {
+	if g.lane.Requested() {
 		g.laneBack(v, now)
 		return
 	}
@@ -214,7 +214,7 @@ func (v TurnGranted) apply(g *Group, now time.Time) {
 }
 
 func (v TurnRefused) apply(g *Group, now time.Time) {
-	if g.lane.Asked() {
+	if g.lane.Requested() {
 		g.lane.Refused(now)
 		return
 	}

@@ -42,7 +42,7 @@ func (g *course) windowChanged(now time.Time) {
 	case g.turn.active():
 	case g.halt.Leaving:
 		g.stayIfOpen(now)
-	case g.halt.On():
+	case g.halt.Cause == halt.Window, g.halt.On() && g.closed(now): // What drains, does so since that closing.
 	default:
 		g.setClosing(now)
 	}
@@ -69,6 +69,8 @@ func (g *course) stayIfOpen(now time.Time) {
 
 // closes is when the window closes that the group runs in; zero: never.
 func (g *times) closes() time.Time { return g.closing.Closes }
+
+func (g *times) closed(now time.Time) bool { return !g.closes().IsZero() && !now.Before(g.closes()) }
 
 // setClosing bounds when jobs may start.
 func (g *times) setClosing(now time.Time) {

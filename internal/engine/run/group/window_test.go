@@ -170,7 +170,13 @@ func TestTheClosingBindsWhatDrains(t *testing.T) {
 			c.stop(s)
 			require.Equal(t, c.cause, s.g.halt.Cause)
 			require.Equal(t, epoch.Add(c.cut), s.g.NextWake())
+			s.step(known(s.now, closing(2*time.Hour)))
+			c.cut += time.Hour // Other windows count at once.
+			require.Equal(t, epoch.Add(c.cut), s.g.NextWake())
 			assert.Empty(t, decided(s.wait(epoch.Add(c.cut).Add(-time.Second).Sub(s.now)), run.Cancel))
+			if s.g.closed(s.now) {
+				s.step(known(s.now, Window{Closes: s.now, Next: epoch.Add(24 * time.Hour)})) // It stays closed: the grace does not begin again.
+			}
 			assert.Len(t, decided(s.wait(time.Second), run.Cancel), 1)
 			assert.Empty(t, decided(s.wait(time.Second), run.Cancel))
 			assert.True(t, s.g.NextWake().After(s.now), "it does not wake in vain: %s", s.g.NextWake())

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/roundsman/roundsman/contract"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
@@ -95,15 +96,15 @@ const (
 	CodeNoHello        Code = "NO_HELLO"
 	CodeBadHello       Code = "BAD_HELLO"
 	CodeChangedHello   Code = "CHANGED_HELLO"
-	CodeIDInUse        Code = "ID_IN_USE"
-	CodeRefused        Code = "REFUSED"
+	CodeIDInUse             = Code(contract.CodeIDInUse)
+	CodeRefused             = Code(contract.CodeRefused)
 	CodeEmpty          Code = "EMPTY"
 	CodeWrongWorker    Code = "WRONG_WORKER"
 	CodeUnknownRequest Code = "UNKNOWN_REQUEST"
 	CodeWrongKind      Code = "WRONG_KIND"
 	CodeWrongJob       Code = "WRONG_JOB"
-	CodeDuplicate      Code = "DUPLICATE"
-	CodeTooLarge       Code = "TOO_LARGE"
+	CodeDuplicate           = Code(contract.CodeDuplicate)
+	CodeTooLarge            = Code(contract.CodeTooLarge)
 	CodeFlood          Code = "FLOOD"
 	CodeSilent         Code = "SILENT"
 	CodeBackpressure   Code = "BACKPRESSURE"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
@@ -107,7 +108,7 @@ func (s *Session) Next() time.Time {
 	case greeting:
 		return s.started.Add(s.settings.HelloWait)
 	case asking:
-		return earlier(s.started.Add(s.settings.SchemaWait), silent)
+		return instant.Earlier(s.started.Add(s.settings.SchemaWait), silent)
 	case joining, ready:
 		return silent
 	case closed:
@@ -135,7 +136,7 @@ func (s *Session) Tick(now time.Time) {
 	}
 }
 
-// Accept means that the worker has joined the fleet.
+// Accept means that the worker joins the fleet, which may send requests.
 func (s *Session) Accept(now time.Time) {
 	if s.phase == joining {
 		s.phase, s.started = ready, now
@@ -206,11 +207,4 @@ func (b *bucket) take(now time.Time) bool {
 	}
 	b.level--
 	return true
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

@@ -171,7 +171,7 @@ func Largest(a, b map[string]int) map[string]int {
 		return a
 	}
 	merged := maps.Clone(a)
-	//workflowcheck:ignore each pool has its own maximum, whatever the order
+	//workflowcheck:ignore each pool has its own maximum, in any order
 	for pool, amount := range b {
 		merged[pool] = max(merged[pool], amount)
 	}

@@ -1,5 +1,4 @@
-// Package due computes the next instants of a schedule that is not applied yet.
-package due
+package authoring
 
 import (
 	"cmp"
@@ -15,8 +14,8 @@ import (
 // mostLooks bounds the instants and the days that are looked at: 50 years of days without an instant.
 const mostLooks = 20_000
 
-// Next returns up to n instants after a time, without jitter. A schedule of rare days may have fewer.
-func Next(schedule contract.ScheduleSpec, after time.Time, n int) ([]time.Time, error) {
+// nextInstants returns up to n instants after a time, without jitter. A schedule of rare days may have fewer.
+func nextInstants(schedule contract.ScheduleSpec, after time.Time, n int) ([]time.Time, error) {
 	if schedule.Every > 0 {
 		return ofInterval(schedule, after, n), nil
 	}

@@ -1,4 +1,4 @@
-package due_test
+package authoring
 
 import (
 	"testing"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/starter/due"
 )
 
 func TestNextInstants(t *testing.T) {
@@ -30,7 +29,7 @@ func TestNextInstants(t *testing.T) {
 		{"days and exceptions", contract.ScheduleSpec{Cron: []string{"0 2 * * *"}, Days: []string{"fri", "last"}, Except: []string{"2026-12-25"}}, []string{"2026-12-31T02:00:00Z", "2027-01-01T02:00:00Z", "2027-01-08T02:00:00Z"}},
 		{"never again", contract.ScheduleSpec{Cron: []string{"0 2 * * *"}, Days: []string{"2020-02-29"}}, nil},
 	} {
-		found, err := due.Next(row.of, from, 3)
+		found, err := nextInstants(row.of, from, 3)
 		require.NoError(t, err, row.name)
 		var got []string
 		for _, at := range found {
@@ -39,11 +38,11 @@ func TestNextInstants(t *testing.T) {
 		assert.Equal(t, row.want, got, row.name)
 	}
 	for _, every := range []jobtype.Duration{168 * hour, 72 * hour, 36 * hour, 7 * hour, 5 * hour} {
-		found, err := due.Next(contract.ScheduleSpec{Every: every, Offset: hour}, from, 1)
+		found, err := nextInstants(contract.ScheduleSpec{Every: every, Offset: hour}, from, 1)
 		require.NoError(t, err)
 		interval := int64(every.Std().Seconds())
 		assert.Equal(t, ((from.Unix()-3600)/interval+1)*interval+3600, found[0].Unix(), "Temporal's rule for %s", every)
 	}
-	_, err := due.Next(contract.ScheduleSpec{Cron: []string{"x"}}, from, 3)
+	_, err := nextInstants(contract.ScheduleSpec{Cron: []string{"x"}}, from, 3)
 	require.Error(t, err)
 }

@@ -2,7 +2,6 @@ package devserver
 
 import (
 	"io"
-	"slices"
 	"strings"
 
 	"go.temporal.io/server/common/log"
@@ -23,8 +22,11 @@ func newLogger(level zapcore.LevelEnabler, w io.Writer) log.Logger {
 // expectedFilter drops warnings about deliberate choices, and those of services that wait for another one to start.
 type expectedFilter struct{ zapcore.Core }
 
-// starting are the errors of calls to a frontend that is still starting, and of queues that read before their shard has started.
-var starting = []string{"Frontend is not healthy yet", "shard status unknown"}
+// The errors of calls to a frontend that is still starting, and of queues that read before their shard has started.
+const (
+	frontendStarts = "Frontend is not healthy yet"
+	shardStarts    = "shard status unknown"
+)
 
 // With keeps the filter around the derived core.
 func (f expectedFilter) With(fields []zapcore.Field) zapcore.Core {
@@ -47,7 +49,7 @@ func (f expectedFilter) Write(entry zapcore.Entry, fields []zapcore.Field) error
 		if err, is := field.Interface.(error); is {
 			text = err.Error()
 		}
-		if slices.ContainsFunc(starting, func(one string) bool { return strings.Contains(text, one) }) {
+		if strings.Contains(text, frontendStarts) || strings.Contains(text, shardStarts) {
 			return nil
 		}
 	}

@@ -123,6 +123,10 @@ job_types:
 	})
 	assert.NotContains(t, s.Command("schedule", "often", "--since", "1h", "--until", "now"), "OVERLAP_SKIPPED")
 	s.explained("often", "AFTER_PENDING")
+	s.Command("pause", "often", "--note", "no tick begins before the start")
+	testsuite.WaitFor(t, time.Minute, "no run is open", func() bool {
+		return !strings.Contains(s.Command("runs", "often", "--state", "open", "-o", "json"), `"workflow_id"`)
+	})
 	s.Command("start", "often", "--ignore-window", "--wait")
 	assert.FileExists(t, filepath.Join(s.Dir, "ran"))
 }

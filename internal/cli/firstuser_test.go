@@ -60,19 +60,10 @@ func TestWordsThatNothingHas(t *testing.T) {
 
 func tryParams(t *testing.T, h *harness) {
 	t.Helper()
-	h.run("apply", "-c", h.write(`version: 1
-owner: params
-job_types:
-  found:
-    handler: command
-    schedule: {every: 365d, first_run: scheduled}
-    params: {word: applied}
-    detect: {command: [printf, '{{.Params.word}}\n'], format: lines}
-    execute: {command: [echo]}
-`)).OK()
-	h.run("start", "found", "--dry-run").OK().Says("applied")
-	h.run("start", "found", "--dry-run", "-p", "word=tried").OK().Says("tried")
-	h.run("start", "found", "--dry-run", "-p", "word=tried", "--ignore-window").Exits(ui.ExitUsage).Complains("--ignore-window has no effect on found: leave it out")
-	h.run("start", "found", "--dry-run").OK().Says("applied")
+	h.run("apply", "-c", h.write(greeting)).OK()
+	h.run("start", "greet", "--dry-run").OK().Says("applied")
+	h.run("start", "greet", "--dry-run", "-p", "word=tried").OK().Says("tried")
+	h.run("start", "greet", "--dry-run", "-p", "word=tried", "--ignore-window").Exits(ui.ExitUsage).Complains("--ignore-window has no effect on greet: leave it out")
+	h.run("start", "greet", "--dry-run").OK().Says("applied")
 	h.run("apply", "quick", "-c", h.write("owner: other\n"+minimalConfig)).Exits(ui.ExitUsage).Complains("the configuration has no job type quick, and has not applied one")
 }

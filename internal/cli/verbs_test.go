@@ -87,10 +87,8 @@ func TestVerbsOnACluster(t *testing.T) {
 	ownParams(t, h)
 }
 
-// ownParams: a run of a job type without a DAG detects and executes with params of its own, the next one without.
-func ownParams(t *testing.T, h *harness) {
-	t.Helper()
-	h.run("apply", "-c", h.write(`version: 1
+// greeting detects and executes with its param.
+const greeting = `version: 1
 owner: extra
 job_types:
   greet:
@@ -99,7 +97,12 @@ job_types:
     params: {word: applied}
     detect: {command: [printf, '{{.Params.word}}\n'], format: lines}
     execute: {command: [echo, "{{.Params.item}} and {{.Params.word}}"]}
-`)).OK()
+`
+
+// ownParams: a run of a job type without a DAG detects and executes with params of its own, the next one without.
+func ownParams(t *testing.T, h *harness) {
+	t.Helper()
+	h.run("apply", "-c", h.write(greeting)).OK()
 	h.run("start", "greet", "-p", "word=own", "-w").OK().Says("completed")
 	h.run("logs", "greet/1").OK().Says("own and own")
 	h.run("audit", "greet", "--limit", "1").OK().Says("with own params: word")

@@ -38,13 +38,16 @@ func TestValidate(t *testing.T) {
 	h.run("validate", "--config", h.write(minimalConfig)).OK().Says("valid: 1 job type")
 	h.run("validate", "--config", h.write(minimalConfig), "--print").OK().Says("echo:", "max_runtime: 30m")
 	h.run("validate", "--schema").OK().Says(`"$schema"`)
-	for _, flag := range []string{"--online", "--print"} {
-		h.run("validate", example(t, "nine.yaml"), flag).OK().Says("nine") // A DAG has no such flag.
-	}
+	dag := example(t, "nine.yaml")
+	h.run("validate", dag, "--online").OK().Says("nine") // A DAG has no such flag.
+	h.run("validate", dag, h.write(minimalConfig), "--print").Exits(ui.ExitUsage).Says("max_runtime: 30m").Complains("--print has no effect on " + dag)
 
 	broken := h.write("version: 1\njob_types:\n  echo:\n    handler: comand\n    schedule: {every: 365d, first_run: scheduled}\n    polcy: {}\n")
 	o := h.run("validate", "--config", broken).Exits(ui.ExitUsage).Complains(broken+":4:", broken+":6:", "command", "policy")
 	assert.Empty(t, o.Stdout)
+	for line := range strings.Lines(o.Stderr) {
+		assert.True(t, strings.HasPrefix(line, broken+":"), line)
+	}
 
 	verdict := clitest.Decode[struct {
 		Valid  bool `json:"valid"`
@@ -55,6 +58,13 @@ func TestValidate(t *testing.T) {
 	assert.False(t, verdict.Valid)
 	require.GreaterOrEqual(t, len(verdict.Faults), 2)
 	assert.Equal(t, 4, verdict.Faults[0].Line)
+
+	for _, command := range []string{"validate", "plan", "apply", "dev"} {
+		h.run(command, "--help").OK().Says("--allow-unregistered")
+	}
+	remote := h.write(strings.Replace(minimalConfig, "handler: command", "handler: remote", 1))
+	h.run("validate", remote).Exits(ui.ExitUsage).Complains("--allow-unregistered")
+	h.run("validate", remote, "--allow-unregistered").OK().Complains("remote")
 }
 
 func TestPlanApplyPlan(t *testing.T) {

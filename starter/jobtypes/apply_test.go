@@ -136,6 +136,10 @@ func TestNobodyPrunesADamagedJobType(t *testing.T) {
 		types, err := jobtypes.Of(c).List(t.Context())
 		return err == nil && len(types) == 2 && types[1].Fault != ""
 	})
+	for owner, action := range map[string]jobtypes.ChangeAction{"": jobtypes.ActionDrift, "storage": jobtypes.ActionDrift, "network": jobtypes.ActionConflict} {
+		plan := planOf(t, c, nil, applied("theirs", func(spec *contract.JobTypeSpec) { spec.Owner = owner }))
+		assert.Equal(t, action, actions(plan.Changes)["theirs"], "a repair by the configuration of %q", owner)
+	}
 	plan := planOf(t, c, nil)
 	assert.Equal(t, map[string]jobtypes.ChangeAction{"ours": jobtypes.ActionDelete}, actions(plan.Changes))
 	damage(t, c, "ours") // after the plan

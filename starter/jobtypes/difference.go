@@ -213,7 +213,7 @@ func sameSettings(stored, wanted string) contract.FieldChange {
 	return contract.FieldChange{Path: "configuration", Before: "changed by hand", After: "as written"}
 }
 
-// PathInput is the path of a change that replaces settings which cannot be read. Their owner is unknown.
+// PathInput is the path of a change that replaces unreadable settings.
 const PathInput = "input"
 
 func (s schedules) unreadable(current held, wanted contract.JobTypeSpec, cause error) ([]contract.FieldChange, error) {

@@ -234,15 +234,19 @@ func (s schedules) orphans(ctx context.Context, owner string, wanted map[string]
 // DevOwner owns the job types created by `roundsman dev`. Other configurations may take them over.
 const DevOwner = "dev"
 
+// ownerOf returns the owner of an unreadable spec from the memo, which has the spec of the creation.
 func (s schedules) ownerOf(current held) string {
-	spec, err := s.storedSpec(current.schedule)
-	if err != nil {
+	if spec, err := s.storedSpec(current.schedule); err == nil {
+		return spec.Owner
+	}
+	var created contract.JobTypeSpec
+	if payload := current.memo.GetFields()[specKey]; payload == nil || s.converter.FromPayload(payload, &created) != nil {
 		return ""
 	}
-	return spec.Owner
+	return created.Owner
 }
 
-// The owner of an unreadable spec is not known, so nobody may delete it.
+// An unreadable spec is never deleted: the owner may have changed since the creation.
 func (s schedules) mayDelete(current held, owner string) bool {
 	spec, err := s.storedSpec(current.schedule)
 	return err == nil && spec.Owner == owner && s.owned(current.memo)

@@ -80,8 +80,12 @@ func (c *commands) validate(ctx *cli.Context) error {
 func (c *commands) validateFiles(ctx *cli.Context) error {
 	var faults []error
 	for _, file := range ctx.Args().Slice() {
-		words, flags := []string{"validate", "--" + ui.FlagConfig + "=" + file}, []string{"schema", "print", "online"}
+		words, flags := []string{"validate", "--" + ui.FlagConfig + "=" + file}, []string{"schema", "print", "online", ui.FlagAllowUnregistered}
 		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) && !isConfiguration.Match(text) {
+			if ctx.Bool("print") {
+				faults = append(faults, ui.Usagef("--print has no effect on %[1]s, which is a DAG: leave it out, or see its tasks with `roundsman start %[1]s --dry-run`", file))
+				continue
+			}
 			words, flags = []string{"dag", "validate", file}, flags[:1]
 		}
 		if ctx.IsSet(ui.FlagOutput) {
@@ -132,7 +136,7 @@ func (c *commands) printConfig(ctx *cli.Context, loaded *config.Config) error {
 func (c *commands) planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", ArgsUsage: "[NAME...]", Usage: "show the changes of apply (exit code 2 if any)",
-		Description: `It also shows manual changes in the Web UI (drift).
+		Description: `It also shows manual changes in the Web UI (drift). --allow-unregistered accepts handlers that no worker has registered.
 
 Examples:
   roundsman plan --config roundsman.yaml
@@ -204,7 +208,8 @@ nothing the second time. A job type that a person paused stays paused.
 
 Job types that the configuration lacks are listed, and deleted after a question on a terminal, elsewhere
 only with --prune; else the exit code is 2. Of several configurations in one namespace give each
-its owner: NAME, so that none deletes the job types of another.
+its owner: NAME, so that none deletes the job types of another. --allow-unregistered accepts handlers that
+no worker has registered.
 
 Examples:
   roundsman apply --config roundsman.yaml

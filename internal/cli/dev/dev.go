@@ -30,7 +30,7 @@ first start every enabled job type runs once; after that the schedules decide. W
 ROUNDSMAN_CONFIG and a roundsman.yaml in this directory a quickstart is run. Ctrl-C drains the
 workers; a second one ends at once. The server is its own, whatever TEMPORAL_ADDRESS says; only
 --address makes it use another one. There it deletes no job type, and refuses to change one that
-has no owner or another one.
+has no owner or another one. --allow-unregistered accepts handlers that no worker has registered.
 
 With --once every enabled job type runs once, a summary is printed, and the exit code is 0 only
 if every group completed. A group that still runs from before is waited for instead of started.

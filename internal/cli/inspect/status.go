@@ -262,13 +262,19 @@ func progressOf(ctx context.Context, client *starter.Client, run starter.Run) (s
 	if err != nil || snapshot.Phase == "" {
 		return "", nil
 	}
-	done := fmt.Sprintf("%s: %s, %d running", snapshot.Phase, cmp.Or(progress.Done(snapshot), "0 of 0 done"), snapshot.Progress.Running)
-	done += quietText(snapshot.Active)
 	waiting := snapshot.Waiting
 	if waiting == "" && (snapshot.Progress.Running > len(snapshot.Active) || snapshot.Group != nil && snapshot.Group.Pending > 0) {
 		waiting = waitInside(ctx, client, run)
 	}
-	return withWait(done, snapshot.Paused, waiting), snapshot.Pace
+	return withWait(countsText(snapshot)+quietText(snapshot.Active), snapshot.Paused, waiting), snapshot.Pace
+}
+
+func countsText(snapshot starter.Snapshot) string {
+	text := fmt.Sprintf("%s: %s, %d running", snapshot.Phase, cmp.Or(progress.Ended(snapshot), "0 of 0 ended"), snapshot.Progress.Running)
+	if failed := snapshot.Progress.Failed; failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
+	}
+	return text
 }
 
 // waitInside returns the first wait of items without an activity: pending jobs, or a DAG inside the run.

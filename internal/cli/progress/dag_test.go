@@ -113,9 +113,9 @@ func TestDAGLines(t *testing.T) {
 		"nightly: started dag/nightly/x",
 		"nightly: task load failed (on node-a): no such disk",
 		"nightly: task release waits for an approval: Ship it? (roundsman approve dag/nightly/x/release)",
-		"nightly: 50 of 100 done, 2 running, 1 waiting for approval",
+		"nightly: 50 of 100 ended, 2 running, 1 waiting for approval",
 		"nightly: task load failed (on node-a, attempt 2): again",
-		"nightly: 1 of 1 done, 1 failed",
+		"nightly: 1 of 1 ended, 1 failed",
 		"the dev server died",
 		"nightly: completed in 4.21s: 1 completed",
 	}, strings.Split(strings.TrimSpace(out.String()), "\n"))

@@ -61,7 +61,7 @@ func (l *lines) Update(snapshot starter.Snapshot) {
 // progress prints changes, at most one line per interval, except the end of a detection.
 func (l *lines) progress(name string, snapshot starter.Snapshot, state *lineState) {
 	line := name + ": " + Doing(snapshot)
-	done := Done(snapshot)
+	done := Ended(snapshot)
 	if done != "" {
 		line = fmt.Sprintf("%s: %s, %s", name, done, Doing(snapshot))
 	}

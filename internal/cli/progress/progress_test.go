@@ -94,7 +94,7 @@ func TestLinesAreFewButSayWhatMatters(t *testing.T) {
 	display.Close()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	assert.Equal(t, "scrub: started g1", lines[0])
-	assert.Equal(t, "scrub: 0 of 100 done, 4 running", lines[1], "the end of the detection is told at once")
+	assert.Equal(t, "scrub: 0 of 100 ended, 4 running", lines[1], "the end of the detection is told at once")
 	assert.Contains(t, out.String(), "the dev server died\n")
 	assert.Equal(t, 1, strings.Count(out.String(), "partial in"), "an end is told once")
 	assert.Less(t, len(lines), 10, "ten seconds of a run are a handful of lines: %s", out.String())

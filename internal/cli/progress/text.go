@@ -119,10 +119,10 @@ func States(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Done returns the share of ended items, and "" while the number of items is unknown.
-func Done(snapshot starter.Snapshot) string {
+// Ended returns the share of ended items, and "" while the number of items is unknown.
+func Ended(snapshot starter.Snapshot) string {
 	if p := snapshot.Progress; p != nil && (p.Total > 0 || snapshot.Counts["detected"] > 0) {
-		return fmt.Sprintf("%d of %d done", p.Ended, p.Total)
+		return fmt.Sprintf("%d of %d ended", p.Ended, p.Total)
 	}
 	return ""
 }

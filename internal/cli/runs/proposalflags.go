@@ -33,8 +33,8 @@ func (s submitter) written(ctx *cli.Context) ([]jobtype.Proposal, error) {
 	}
 	p := jobtype.Proposal{
 		DedupeKey: ctx.String(FlagKey), Summary: ctx.String(flagSummary), Detail: ctx.String(flagDetail),
-		Priority: jobtype.Priority(ctx.String(flagPriority)), Node: ctx.String(flagNode), Exclusive: textsOf(ctx, flagExclusive),
-		Shared: textsOf(ctx, flagShared),
+		Priority: jobtype.Priority(ctx.String(flagPriority)), Node: ctx.String(flagNode), Exclusive: ui.Texts(ctx, flagExclusive),
+		Shared: ui.Texts(ctx, flagShared),
 	}
 	now := s.Env.Now()
 	var faults []error
@@ -122,25 +122,6 @@ func pairsFlag(name, usage string) cli.Flag {
 func pairsOf(ctx *cli.Context, name string) [][2]string {
 	if pairs, ok := ctx.Generic(name).(*ui.ParamFlag); ok && pairs != nil {
 		return pairs.Given
-	}
-	return nil
-}
-
-// textsFlag collects texts. The parser's list would split them at commas.
-type textsFlag struct{ given []string }
-
-// Set implements flag.Value.
-func (f *textsFlag) Set(text string) error {
-	f.given = append(f.given, text)
-	return nil
-}
-
-// String implements flag.Value.
-func (f *textsFlag) String() string { return "" }
-
-func textsOf(ctx *cli.Context, name string) []string {
-	if texts, ok := ctx.Generic(name).(*textsFlag); ok && texts != nil {
-		return texts.given
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ Examples:
 		Flags: ui.With(
 			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
 			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
-			&cli.StringSliceFlag{Name: flagItem, Usage: "only the job with this id or `KEY`"},
+			&cli.GenericFlag{Name: flagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`"},
 			ui.DryRunFlag(), &cli.BoolFlag{Name: ui.FlagWatch, Usage: "follow the new run"}, &cli.BoolFlag{Name: ui.FlagDetach, Hidden: true},
 		),
 		Action: c.onRun(refs.Resolver.Run, c.retryRun),
@@ -51,7 +51,7 @@ type preview struct {
 }
 
 func (c *commands) retryRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-	choice := rerun.Choice{Failed: ctx.Bool(flagFailed), Missed: ctx.Bool(flagMissed), Items: ctx.StringSlice(flagItem)}
+	choice := rerun.Choice{Failed: ctx.Bool(flagFailed), Missed: ctx.Bool(flagMissed), Items: ui.Texts(ctx, flagItem)}
 	if ctx.Bool(ui.FlagDryRun) {
 		plan, err := rerun.Of(client).Preview(ctx.Context, ref, choice)
 		if err != nil {

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -94,20 +96,34 @@ func rank(code int) int {
 	}
 }
 
-// Finish turns a command's error into an exit code and prints it. Of joined errors each is printed.
+// Finish turns a command's error into an exit code and prints it. Of joined errors each is printed. The program's name is
+// not before a fault: editors and terminals link a line that begins with file:line:column.
 func (e Env) Finish(ctx context.Context, err error) int {
 	code := ExitOK
-	var messages []string
+	var messages, faults []string
 	for _, one := range apart(err) {
 		code = Worse(code, codeOf(one))
-		if message := messageOf(ctx, one); message != "" && !slices.Contains(messages, message) {
-			messages = append(messages, message)
+		list := &messages
+		if ofFile(one) {
+			list = &faults
+		}
+		if message := e.Own.Text(Lines(messageOf(ctx, one))); message != "" && !slices.Contains(*list, message) {
+			*list = append(*list, message)
 		}
 	}
 	if len(messages) > 0 {
-		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Own.Name(), e.Own.Text(Lines(strings.Join(messages, "\n"))))
+		messages[0] = e.Own.Name() + ": " + messages[0]
+	}
+	for _, message := range append(messages, faults...) {
+		fmt.Fprintln(e.Stderr, message)
 	}
 	return code
+}
+
+func ofFile(err error) bool {
+	_, configuration := errors.AsType[config.Faults](err)
+	_, dag := errors.AsType[spec.Faults](err)
+	return configuration || dag
 }
 
 // apart undoes [errors.Join]. Another error with several causes is one.

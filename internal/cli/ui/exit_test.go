@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -29,6 +31,8 @@ func TestOfSeveralErrorsEachIsPrintedAndTheWorstDecides(t *testing.T) {
 		{errors.Join(warned, errors.Join(Usagef("a: wrong"), Silent(ExitDifference))), ExitUsage, "roundsman: a: wrong\n"},
 		{errors.Join(starter.Invalidf("a: wrong"), errors.New("c: down")), ExitFailed, "roundsman: a: wrong\nc: down\n"},
 		{errors.Join(context.Canceled, context.Canceled, errors.New("c: down")), ExitFailed, "roundsman: interrupted\nc: down\n"},
+		{errors.Join(config.Faults{{File: "a.yaml", Line: 4, Column: 2, Message: "wrong"}, {File: "b.yaml", Message: "gone"}}, errors.New("c: down")), ExitFailed, "roundsman: c: down\na.yaml:4:2: wrong\nb.yaml: gone\n"},
+		{Faulty(spec.Faults{{File: "a.yaml", Message: "wrong"}}), ExitUsage, "a.yaml: wrong\n"},
 		{fmt.Errorf("%w: %w", starter.ErrNotFound, starter.Invalidf("no name")), ExitUsage, "roundsman: " + starter.ErrNotFound.Error() + ": no name\n"},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())

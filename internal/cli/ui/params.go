@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
@@ -49,6 +51,26 @@ func (p *ParamFlag) String() string {
 		parts[i] = each[0] + "=" + each[1]
 	}
 	return strings.Join(parts, " ")
+}
+
+// TextsFlag collects texts. The parser's list would split them at commas.
+type TextsFlag struct{ given []string }
+
+// Set implements flag.Value.
+func (f *TextsFlag) Set(text string) error {
+	f.given = append(f.given, text)
+	return nil
+}
+
+// String implements flag.Value.
+func (*TextsFlag) String() string { return "" }
+
+// Texts returns the values of a [TextsFlag].
+func Texts(ctx *cli.Context, name string) []string {
+	if texts, ok := ctx.Generic(name).(*TextsFlag); ok && texts != nil {
+		return texts.given
+	}
+	return nil
 }
 
 // ParamsJSON writes KEY=VALUE as an object. A value that is JSON is taken as it is, any other is a text.

@@ -146,7 +146,7 @@ Examples:
 			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
 			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
 			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
-			&cli.StringSliceFlag{Name: flagItem, Usage: "only the job with this id or `KEY`; several are one run"},
+			&cli.GenericFlag{Name: flagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
 			fileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
 		)),
 		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {

@@ -73,6 +73,9 @@ func values(ctx *cli.Context, name string) []string {
 		}
 		return all
 	}
+	if texts := ui.Texts(ctx, name); texts != nil {
+		return texts
+	}
 	for _, flag := range ctx.Command.Flags {
 		if _, list := flag.(*cli.StringSliceFlag); list && slices.Contains(flag.Names(), name) {
 			return ctx.StringSlice(name)

@@ -149,7 +149,7 @@ func TestARequestThatIsMissed(t *testing.T) {
 	}
 }
 
-// TestAPauseOfARunThatCannotClose: it has its outcome, but its last messages are not delivered.
+// TestAPauseOfARunThatCannotClose: the run has its outcome, and its last messages are undelivered.
 func TestAPauseOfARunThatCannotClose(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

@@ -56,8 +56,8 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) (read bool, err error) {
 }
 
 // missed returns [ErrAlreadyEnded] if the run had its outcome before it read a request. A canceled run satisfies the
-// cancels of all senders. A run that sends its last messages closes within milliseconds, and has a result only then. If it
-// cannot send them for long, a pause is missed; a cancel may be what has ended it.
+// cancels of all senders. A run has a result only after its last messages, usually within milliseconds. If they stay
+// undelivered, a pause is missed. A cancel is not: the cancel may have ended the run.
 func (r Runs) missed(ctx context.Context, ref RunRef, advice string, cancel bool) error {
 	limited, done := context.WithTimeout(ctx, reactionTimeout)
 	defer done()

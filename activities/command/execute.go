@@ -43,8 +43,8 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	return hooks.close(ctx, progress, result, err)
 }
 
-// notBegun makes err a [jobtype.ErrAtCapacity] if the job is canceled or drains: it does not count as one that has run. Over
-// its time it counts, or a guard that hangs would be tried forever.
+// notBegun makes err a [jobtype.ErrAtCapacity] if the job is canceled or drains, so the attempt does not count. After a
+// deadline the attempt counts: a guard that hangs would be repeated forever.
 func notBegun(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause == nil || errors.Is(cause, jobtype.ErrDeadline) {
 		return err

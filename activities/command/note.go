@@ -50,7 +50,7 @@ type note struct {
 	path   string
 	ledger *ledger
 
-	// left: nobody waits for the program. hooks: the note is about hooks without their attempt.
+	// left marks a program that nothing waits for; hooks marks hooks without their attempt.
 	left, hooks atomic.Bool
 	// owed describes the state of hooks of an earlier process of the worker.
 	owed string

@@ -62,7 +62,7 @@ func owe(t *testing.T, dir, state string, spec launch.Spec, onFailure ...string)
 	require.NoError(t, owed.Open(state, "mark"))
 }
 
-// Not parallel: it reads the log of the process.
+// This test reads the process-wide log, so it is not parallel.
 func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state, handler := newLog(t), t.TempDir(), t.TempDir(), newHandler(0)
 	owe(t, dir, state, launch.Spec{EnvFile: []string{filepath.Join(dir, "later")}})
@@ -87,8 +87,8 @@ func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest //
 	assert.NoError(t, jobtypetest.Execute(t.Context(), handler, job).Err)
 }
 
-// A node that is short of files keeps no hook waiting until the worker is started again. Not parallel: the limit is that of
-// the process.
+// Owed hooks run without a restart of the worker once the node has file descriptors again. The limit is process-wide, so
+// this test is not parallel.
 func TestOwedHooksRunOnceTheirFileCanBeRead(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state := newLog(t), t.TempDir(), t.TempDir()
 	owe(t, dir, state, launch.Spec{})
@@ -128,7 +128,7 @@ func TestOwedHooksWaitForAnUnreadableNote(t *testing.T) {
 	assert.Empty(t, s.owed())
 }
 
-// Not parallel: it reads the log of the process.
+// This test reads the process-wide log, so it is not parallel.
 func TestAnOwedHookThatCanNeverStartIsGivenUp(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state := newLog(t), t.TempDir(), t.TempDir()
 	owe(t, dir, state, launch.Spec{}, "no-such-program")

@@ -16,7 +16,7 @@ func exhausted() []error {
 	return append(short(), syscall.ENOSPC, syscall.EDQUOT, syscall.ETXTBSY)
 }
 
-// short are those that also stop a node from reading.
+// short returns the errors of a node that cannot open files either.
 func short() []error {
 	return []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.ENOBUFS}
 }

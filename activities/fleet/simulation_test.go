@@ -136,7 +136,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 	return in
 }
 
-// Like the registry, tell stores a report and observes again.
+// tell stores the reports of a result and observes again, as the registry does.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
 		who := change.Incarnation

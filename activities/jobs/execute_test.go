@@ -252,7 +252,7 @@ func TestALateEndDoesNotRaceWithTheReport(t *testing.T) {
 	<-r.ended
 }
 
-// TestAnAttemptThatOnlyWaitedDidNotRun: whatever ends it, the run must not take its work for done in part.
+// TestAnAttemptThatOnlyWaitedDidNotRun: for any cause of its end, the run must not count its work as partly done.
 func TestAnAttemptThatOnlyWaitedDidNotRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

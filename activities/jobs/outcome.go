@@ -46,8 +46,8 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 	return state, true
 }
 
-// classify judges an error by cause, unless that is nil: the work has ended by itself. With ErrAtCapacity it did not begin,
-// whatever the cause.
+// classify judges an error by cause. Without a cause the work has ended by itself. With ErrAtCapacity it did not begin, for
+// any cause.
 func (r *attempt) classify(result jobtype.Result, err, cause error) (state contract.ExecuteState, report bool) {
 	state = r.state()
 	if err == nil {

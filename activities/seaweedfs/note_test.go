@@ -84,7 +84,7 @@ func TestAFailedRepairKeepsItsNote(t *testing.T) {
 	}
 }
 
-// TestAMoveThatDoesNotSettleKeepsItsNote: its end lists nothing that is left behind, as nobody knows it.
+// TestAMoveThatDoesNotSettleKeepsItsNote: the leftovers of an unsettled move are unknown, so its end lists none.
 func TestAMoveThatDoesNotSettleKeepsItsNote(t *testing.T) {
 	t.Parallel()
 	f := lone(t)

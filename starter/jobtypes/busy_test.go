@@ -24,7 +24,7 @@ type busyServer struct {
 
 	mu   sync.Mutex
 	made map[string]*workflowservice.CreateScheduleRequest
-	// late counts the calls without an answer, and asked counts all.
+	// late counts the unanswered calls, and asked all calls.
 	late, asked map[string]int
 	// lost: an unanswered write has an effect.
 	lost bool

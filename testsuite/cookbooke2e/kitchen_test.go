@@ -60,8 +60,8 @@ func (r recipe) named(name string) (found []string) {
 	return found
 }
 
-// program replaces each program of a recipe. Its line is its name and arguments. It waits while a file
-// hold/LINE exists, fails while fail/LINE has a character left, and prints its file in say/.
+// program replaces each program of a recipe. LINE is its name and arguments. It waits while hold/LINE exists, fails while
+// fail/LINE has a character left, and prints say/NAME.
 const program = `#!/bin/sh
 cd DIR || exit 9
 name=$(basename "$0")

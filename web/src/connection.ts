@@ -16,7 +16,7 @@ class Connection {
   #lost = new Map<Part, string>();
   #state: State = { lost: false, since: 0, why: '' };
   #listeners = new Set<() => void>();
-  // as is the time of what the page shows.
+  // as is the time of the data on the page.
   #as = clock();
 
   subscribe = (listener: () => void) => {

@@ -77,8 +77,8 @@ export async function changed(path?: string) {
   if (path !== undefined) await client.refetchQueries({ queryKey: [path] }, { cancelRefetch: false });
 }
 
-// useList reads a list page by page while the user scrolls. The stream updates the first page; a change of
-// it refetches the later pages, after what is on its way: under steady changes that would never arrive.
+// useList reads a list page by page while the user scrolls. The stream updates the first page. A change of the first page
+// refetches the later pages after a fetch in progress: under steady changes a canceled fetch would never finish.
 export function useList<P extends { next?: string }>(path: string) {
   const key = [path, 'pages'];
   const pageAt = (cursor: string) => `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;

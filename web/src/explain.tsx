@@ -52,7 +52,7 @@ export function Explain({ thing }: { thing: string }) {
   );
 }
 
-// Coded is a code in a line or a cell, which has no room for buttons: they are in its dialog.
+// Coded is a code in a line or a cell. It opens a dialog with the buttons, for which a cell has no room.
 export const Coded = ({ code, thing, name }: { code: string; thing: string; name: string }) => (
   <button type="button" class="code" title={`Why ${name} does not continue, and what helps`} onClick={() => ask({ show: (close) => <Helped thing={thing} name={name} close={close} />, holds: () => false })}>
     {code}
@@ -75,7 +75,7 @@ function Helped({ thing, name, close }: { thing: string; name: string; close: ()
   );
 }
 
-// explained is what the code of an instant is about: the run that it began, or its job type.
+// explained returns the subject of an instant's code: the run of the instant, or the job type.
 export const explained = ({ job_type, run, outcome }: { job_type: string; run?: string | undefined; outcome?: string | undefined }) =>
   run && outcome ? { thing: run, name: runName(run) } : { thing: job_type, name: job_type };
 

@@ -18,7 +18,7 @@ export interface Head {
   state?: { word: string; role?: Role | undefined } | undefined;
   age?: ComponentChildren;
   cause?: ComponentChildren;
-  // icon is the role of the browser's tab, if it is not that of the state.
+  // icon is the role of the tab's icon if it differs from the role of the state.
   icon?: Role | undefined;
   // id is copied by a button beside the name.
   id?: string | undefined;

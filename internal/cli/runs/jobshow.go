@@ -145,7 +145,7 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 	c.showOutput("output"+of, *detail.Result)
 }
 
-// attemptOf tells that a result is not that of the attempt which runs or is to come.
+// attemptOf marks a result of an open job as the result of an earlier attempt.
 func attemptOf(detail starter.ItemDetail) string {
 	if detail.Ended() {
 		return ""

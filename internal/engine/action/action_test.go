@@ -46,7 +46,7 @@ func TestOneDefinitionForAllDoors(t *testing.T) {
 	assert.Panics(t, func() { New("dance", nil) })
 }
 
-// TestEveryOperationIsComplete: it is in the REST API, or has a reason why it needs a shell.
+// TestEveryOperationIsComplete: each operation is in the REST API or gives the reason that it needs a shell.
 func TestEveryOperationIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, operation := range Operations() {

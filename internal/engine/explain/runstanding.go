@@ -92,7 +92,7 @@ type RunStanding struct {
 	Refused []Refusal `json:"refused,omitempty"`
 }
 
-// Refusal is an operation that is not allowed in a state. Why also says what to do instead.
+// Refusal is an operation that a state does not allow. Why is the cause and the remedy.
 type Refusal struct {
 	Operation string `json:"operation"`
 	Why       string `json:"why"`

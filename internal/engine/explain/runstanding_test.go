@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// A run of a job type says why its failed jobs cannot be retried yet. One of a DAG retries them in itself.
+// An open run of a job type refuses a retry of its failed jobs with a reason. An open run of a DAG accepts the retry.
 func TestAnOpenRunSaysWhenItsFailedJobsCanBeRetried(t *testing.T) {
 	t.Parallel()
 	facts := explain.RunStandingFacts{Open: true, Running: 2, Failed: 1}

@@ -65,8 +65,7 @@ type reader struct {
 	// incomplete: see [contract.FleetView]; partial counts the partial views.
 	incomplete bool
 	partial    int
-	// at is the time of the last view; behind means that it got lost; asked that the
-	// reader has subscribed again since.
+	// at is the time of the last view. behind marks a lost view, and asked a subscription after the loss.
 	at            time.Time
 	behind, asked bool
 }

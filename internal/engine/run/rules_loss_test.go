@@ -392,7 +392,7 @@ func TestALateEndFreesAHeldItem(t *testing.T) {
 	}
 }
 
-// TestARefusalFreesNoHeldItem: the end that comes late says that nothing ran.
+// TestARefusalFreesNoHeldItem: a late refusal of the lost attempt does not release its item.
 func TestARefusalFreesNoHeldItem(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))

@@ -125,7 +125,7 @@ func connect(t *testing.T, door *gateway.Gateway, all *fleet, options fakeworker
 	return all.get(gateway.WorkerID(options.ID)), stop
 }
 
-// dial repeats as a real worker does: a busy door may tell its other port too late.
+// dial retries like a real worker: a busy gateway may answer with its other port too late.
 func dial(t *testing.T, door *gateway.Gateway) (stream fakeworker.Stream) {
 	t.Helper()
 	testsuite.WaitFor(t, time.Minute, "a stream", func() bool {

@@ -13,8 +13,8 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// wire is the control stream of SeaweedFS 4.44 with each field's number. A name with a
-// minus is not read here: it must be neither read as another field nor reused.
+// wire is the control stream of SeaweedFS 4.44 with each field's number. A minus marks a field that this repository does
+// not read. Its number must not be reused.
 const wire = `
 WorkerToAdminMessage worker_id 1 sent_at 2 hello 10 heartbeat 11 acknowledge 12 config_schema_response 13 detection_proposals 14 detection_complete 15 job_progress_update 16 job_completed 17 observations 18 object_preview_response 19
 AdminToWorkerMessage request_id 1 sent_at 2 hello 10 request_config_schema 11 run_detection_request 12 execute_job_request 13 cancel_request 14 shutdown 15 -request_object_preview 16

@@ -44,7 +44,7 @@ export const resumeRun = (id: string): Act => ({
   temporal: () => signal(id, 'resume'),
 });
 
-// again is a retry of what body chooses of a run, with its preview.
+// again retries a part of a run, chosen by the request body, and shows a preview.
 function again(id: string, choice: (values: Values) => Record<string, unknown>, flags: (values: Values) => string, act: Partial<Act> & Pick<Act, 'label'>): Act {
   return {
     verb: 'Retry',
@@ -62,8 +62,8 @@ function again(id: string, choice: (values: Values) => Record<string, unknown>, 
   };
 }
 
-// retryRun retries what failed. Of a run of a job type, missed adds the jobs that were never executed; a run without a
-// failed job begins with it.
+// retryRun retries the failed jobs of a run. In a run of a job type, missed adds the jobs that were never executed. Without a
+// failed job, missed is preselected.
 export function retryRun({ workflow_id: id, kind, progress, counts }: Pick<Run, 'workflow_id' | 'kind' | 'progress' | 'counts'>): Act {
   const failed = (progress?.failed ?? 0) + (counts?.stale ?? 0);
   const label = failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry';

@@ -125,7 +125,7 @@ export function Viewer({ part, path, failed, attempts, end }: { part: Printed; p
   const [follow, setFollow] = useState(part.running ?? false);
   const [search, setSearch] = useState('');
   const [at, setAt] = useState(0);
-  // bad is the line of the error that F went to, told is its number.
+  // bad is the line of the error that F jumped to. told is the announcement of that error.
   const [bad, setBad] = useState(-1);
   const [told, setTold] = useState('');
   const [copied, setCopied] = useState(false);

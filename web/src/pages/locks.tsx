@@ -150,7 +150,7 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
 // mostKeys is the most holders of the page whose keys are read.
 const mostKeys = 20;
 
-// Key is the dedupe key of a job, which never changes. Admission knows it by its hash only.
+// Key is the dedupe key of a job. It never changes. Admission stores only its hash, so Key reads it from the run.
 function Key({ run, job }: { run: string; job: string }) {
   const path = `${runPath(run)}/items${query({ id: job, limit: 1 })}`;
   const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static' });

@@ -81,7 +81,7 @@ export function LogIn() {
   );
 }
 
-// meet forgets what another person left at this tab. The same one finds it again.
+// meet drops the stored state of this tab if another person logs in.
 export const meet = ({ name }: Me) => {
   if ((stored(personKey, 'sessionStorage') ?? name) !== name) forget();
   store(personKey, name, 'sessionStorage');

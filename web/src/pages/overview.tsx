@@ -200,7 +200,7 @@ function firstError(run: Run | undefined) {
 
 const nameOf = (run: Run) => run.job_type || run.dag || run.workflow_id;
 
-// Waits shows waits for what other runs hold, with the holders, and stopped job types without a row above.
+// Waits shows lanes, pools and objects with waiting jobs, their holders, and stopped job types without a row above.
 function Waits({ told }: { told: Set<string> }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
   const pools = useGet<PoolList>('/pools?limit=1000');

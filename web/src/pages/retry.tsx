@@ -24,7 +24,7 @@ export function Preview({ id, body, values, set }: { id: string; body: Record<st
     setError(undefined);
     const take = (preview: RetryPreview) => {
       setFound(preview);
-      // The list that offered it has no counts: nothing failed, so it begins with what was not executed.
+      // The list of runs has no counts. If no job failed, the missed jobs are preselected.
       if (body.failed && values.missed === undefined && preview.jobs?.again_total === 0 && preview.jobs.missed > 0) set({ ...values, missed: 'true' });
     };
     send<RetryPreview>({ method: 'POST', path: `${runPath(id)}/retry-preview`, body }, ended.signal).then(take, (cause) => ended.signal.aborted || setError(cause));
@@ -60,8 +60,8 @@ export function Preview({ id, body, values, set }: { id: string; body: Record<st
   );
 }
 
-// Jobs is the effect for a run of a job type: each job with its former error, or with the reason why it is left
-// out. After a failure only the choice is left, which asks for it again.
+// Jobs is the effect for a run of a job type: each job with its former error, or with the reason that it is left out. After
+// a failed preview only the choice of missed jobs remains. Changing it requests the preview again.
 function Jobs({ plan, failure, chosen, missed, setMissed }: { plan: NonNullable<RetryPreview['jobs']>; failure: ComponentChildren; chosen: boolean; missed: boolean; setMissed: (missed: boolean) => void }) {
   const nameOf = ({ dedupe_key, job, summary }: { dedupe_key?: string; job?: string; summary?: string }) => dedupe_key || summary || job || '';
   return (

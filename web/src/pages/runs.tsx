@@ -34,7 +34,7 @@ function useStartedWithin(hours: string): string {
   });
 }
 
-// headOf counts the runs that failed, and names the one that ended last.
+// headOf counts the failed runs and names the last.
 function headOf({ runs, next }: RunList, newest: Run | undefined): Head {
   if (!newest) return { state: { word: 'none failed since yesterday', role: 'done' } };
   return {

@@ -132,7 +132,7 @@ function actsOf({ registration: { id }, mode, caps }: Worker): Act[] {
 // The verdict comes from the API.
 function Reboot({ worker }: { worker: Worker }) {
   const verdict = useGet<MayReboot>(`${path(worker.registration.id)}/reboot`);
-  // The stream has no verdict: what changes it is in the picture of the worker.
+  // The stream carries no verdict. Its inputs are fields of the worker, so a change of them refetches the verdict.
   const from = JSON.stringify([worker.state, (worker.report?.jobs ?? []).map((job) => job.job_id)]);
   const judged = useRef(from);
   useEffect(() => {

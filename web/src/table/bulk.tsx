@@ -16,7 +16,7 @@ export interface Picking<T> {
   acts: (row: T) => Act[];
   // together are the actions of one request about all selected rows.
   together?: (rows: T[]) => Act[];
-  // none says why rows have no action.
+  // none is the reason that no row has an action.
   none?: string | undefined;
   // read returns the rows between two places of a list that is not loaded as a whole.
   read?: ((from: number, to: number) => Promise<T[]>) | undefined;

@@ -3,6 +3,7 @@ package devserver
 import (
 	"io"
 	"strings"
+	"time"
 
 	"go.temporal.io/server/common/log"
 	"go.uber.org/zap"
@@ -16,21 +17,25 @@ func newLogger(level zapcore.LevelEnabler, w io.Writer) log.Logger {
 		zapcore.Lock(zapcore.AddSync(w)),
 		level,
 	)
-	return log.NewZapLogger(zap.New(expectedFilter{core}))
+	return log.NewZapLogger(zap.New(expectedFilter{core, time.Now()}))
 }
 
-// expectedFilter drops warnings about deliberate choices, and those of services that wait for another one to start.
-type expectedFilter struct{ zapcore.Core }
+// expectedFilter drops warnings about deliberate choices, and at first those of services that wait for another one to start.
+type expectedFilter struct {
+	zapcore.Core
+	begun time.Time
+}
 
 // The errors of calls to a frontend that is still starting, and of queues that read before their shard has started.
 const (
 	frontendStarts = "Frontend is not healthy yet"
 	shardStarts    = "shard status unknown"
+	startsWithin   = time.Minute
 )
 
 // With keeps the filter around the derived core.
 func (f expectedFilter) With(fields []zapcore.Field) zapcore.Core {
-	return expectedFilter{f.Core.With(fields)}
+	return expectedFilter{f.Core.With(fields), f.begun}
 }
 
 // Check implements zapcore.Core.
@@ -49,7 +54,7 @@ func (f expectedFilter) Write(entry zapcore.Entry, fields []zapcore.Field) error
 		if err, is := field.Interface.(error); is {
 			text = err.Error()
 		}
-		if strings.Contains(text, frontendStarts) || strings.Contains(text, shardStarts) {
+		if entry.Time.Sub(f.begun) < startsWithin && (strings.Contains(text, frontendStarts) || strings.Contains(text, shardStarts)) {
 			return nil
 		}
 	}

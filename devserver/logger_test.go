@@ -4,10 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"go.temporal.io/server/common/log/tag"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // TestExpectedWarningsAreDropped: a frontend or shard that is still starting is no fault, other
@@ -25,4 +28,12 @@ func TestExpectedWarningsAreDropped(t *testing.T) {
 
 	logger.Error("service failures", tag.Error(errors.New("database is locked")))
 	assert.Contains(t, written.String(), "database is locked")
+}
+
+// TestALostShardIsLogged: the server has started long ago.
+func TestALostShardIsLogged(t *testing.T) {
+	t.Parallel()
+	core, logged := observer.New(zapcore.WarnLevel)
+	zap.New(expectedFilter{core, time.Now().Add(-startsWithin)}).Error("Queue reader unable to retrieve tasks", zap.Error(errors.New("shard status unknown")))
+	assert.Equal(t, 1, logged.Len())
 }

@@ -24,7 +24,7 @@ func hooked(dir string) block {
 	}
 	return block{
 		"dir": dir, "env": block{"X": "y"}, "kill_grace": "300ms",
-		"hooks": block{"before": note("test ! -e fail-before || exit $(cat fail-before)"), "on_failure": note(""), "finally": note("test ! -e fail-finally || { echo busy >&2; exit 32; }"), "timeout": "10s"},
+		"hooks": block{"before": note("test ! -e fail-before || exit $(cat fail-before)"), "on_failure": note(""), "finally": note("test ! -e fail-finally || { echo busy >&2; exit 32; }"), "timeout": "5m"},
 	}
 }
 
@@ -101,6 +101,7 @@ func TestAHookEndsWithItsTime(t *testing.T) {
 	dir := t.TempDir()
 	keys := hooked(dir)
 	hooks, _ := keys["hooks"].(block)
+	hooks["timeout"] = "10s"
 	hooks["on_failure"] = []string{"sh", "-c", "trap '' TERM; echo $$ > pid; sleep 1000 & wait; wait"}
 	got := execute(t, shell("exit 3").with(keys), jobtype.Job{ID: "j", GroupID: "g"})
 	require.ErrorContains(t, got.Err, "(hook on_failure: sh was stopped: it is over hooks.timeout, 10s)")

@@ -186,6 +186,10 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 	case !it.inFlight():
 		e.refit(it, now)
 		return // It is about to be placed already.
+	case it.Cut && e.stopped == Open && end.Binds():
+		it.Cut = false // Its window closed before it began, so it may still expire.
+		e.enqueue(it, now, now)
+		return
 	case end.Failure == contract.FailureAtCapacity && e.ends(it, now):
 		return // A stop may be why it did not begin, although its worker has room.
 	}
@@ -198,7 +202,7 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 	case contract.FailureAtCapacity:
 		e.refused(it, false, now)
 	case contract.FailureDraining:
-		it.Ran = true
+		it.Ran = it.Ran || !end.Binds()
 		e.Cool(now, it.Worker, it.Instance, DrainCoolDown)
 	case contract.FailureUnsupported:
 		e.Exclude(now, it.Worker, it.Instance, e.work[it.Work].Handler)

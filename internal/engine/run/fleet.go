@@ -190,24 +190,20 @@ func (v WorkerProbed) apply(e *Engine, now time.Time) {
 }
 
 func (v WorkerHasRoom) apply(e *Engine, now time.Time) {
-	w := e.fleet.instance(v.ID, v.Instance)
-	if w == nil || v.Load.At.Before(w.load.At) {
-		return
+	if w := e.fleet.instance(v.ID, v.Instance); w != nil && !v.Load.At.Before(w.load.At) {
+		w.observe(v.Handler, v.Load, now)
+		w.coolUntil, w.load.Pause = time.Time{}, 0
+		e.rerank(w, now)
 	}
-	w.observe(v.Handler, v.Load, now)
-	w.coolUntil, w.load.Pause = time.Time{}, 0
-	e.rerank(w, now)
 }
 
 // Suspect keeps work from a worker that lost an item, or did not serve the source itself, until its next heartbeat.
 func (e *course) Suspect(now time.Time, id, instance string) {
-	w := e.fleet.instance(id, instance)
-	if w == nil || w.suspect {
-		return
+	if w := e.fleet.instance(id, instance); w != nil && !w.suspect {
+		w.suspect, w.suspectBeat = true, w.Beat
+		e.changed(w, now)
+		e.decide(Decision{Kind: Probe, Worker: id, Instance: instance})
 	}
-	w.suspect, w.suspectBeat = true, w.Beat
-	e.changed(w, now)
-	e.decide(Decision{Kind: Probe, Worker: id, Instance: instance})
 }
 
 // Cool keeps work from a worker for a pause.
@@ -268,8 +264,8 @@ func (e *course) returnLost(now time.Time) {
 }
 
 func (e *board) returned(it *item) bool {
-	w := e.fleet.byID[it.Worker]
-	return w.serves(e.work[it.Work].Handler) && !slices.Contains(it.Lacks, w.Instance)
+	w, handler := e.fleet.byID[it.Worker], e.work[it.Work].Handler
+	return w.serves(handler) && w.executes(handler) >= 0 && !slices.Contains(it.Lacks, w.Instance)
 }
 
 func (e *course) bringBack(it *item, now time.Time) {

@@ -314,6 +314,24 @@ func TestAHeldItemWaitsForAWorkerThatCanRunIt(t *testing.T) {
 	}
 }
 
+// TestAHeldItemWaitsForItsHandler: the fleet of a DAG has workers without the handler, that of a group has none.
+func TestAHeldItemWaitsForItsHandler(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, ExecutionTimeout: seconds(3600)}, node("a", 1), node("b", 1))
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	s.wait(time.Minute)
+	a, able := node("a", 1), node("a", 1)
+	a.Instance, able.Instance = "i2", "i3"
+	a.Capabilities = nil
+	assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
+	s.reload()
+	assert.Empty(t, starts(s.wait(72*time.Hour)))
+	require.Empty(t, s.ended())
+	assert.Contains(t, s.e.WaitOf(1, s.now).Detail, "worker a is back, but cannot run it")
+	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{able, node("b", 1)}})))
+}
+
 // TestAHeldItemWaitsAgain: the worker came back, and goes before the item has started.
 func TestAHeldItemWaitsAgain(t *testing.T) {
 	t.Parallel()
@@ -423,6 +441,38 @@ func TestAHeldItemThatOnlyWaitedStaysBound(t *testing.T) {
 	assert.Empty(t, starts(s.wait(time.Hour)), "b must not get it")
 	a.Fresh = true
 	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
+}
+
+// TestAnItemThatNeverBeganExpires: its windows closed while it was in its guard, or its worker drained before its start.
+func TestAnItemThatNeverBeganExpires(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []Failure{contract.FailureAtCapacity, contract.FailureDraining} {
+		s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+		s.offer(Item{ID: 1, ExpiresAt: s.now.Add(24 * time.Hour)})
+		for range maxCuts + 1 {
+			require.Equal(t, PhaseRunning, s.e.items[1].Phase, failure)
+			s.e.Suspend(s.now)
+			s.e.CancelRunning(s.now, "the window has closed")
+			ending := Ending{Failure: failure, Worker: "a", Instance: "i1"}
+			if failure == contract.FailureAtCapacity {
+				ending.Duration = 20 * time.Second
+			}
+			s.step(Ended{Item: 1, Attempt: s.e.items[1].Attempt, Ending: ending})
+			s.reload()
+			s.wait(time.Minute)
+			require.Empty(t, s.ended(), failure)
+			s.e.Unsuspend(s.now)
+			s.take()
+			s.wait(time.Minute)
+		}
+		s.e.Suspend(s.now)
+		s.e.CancelRunning(s.now, "the window has closed")
+		s.step(Ended{Item: 1, Attempt: s.e.items[1].Attempt, Ending: Ending{Failure: failure, Worker: "a", Instance: "i1"}})
+		s.wait(24 * time.Hour)
+		s.e.Unsuspend(s.now)
+		s.wait(time.Minute)
+		assert.Contains(t, s.ended(), "1 expired", failure)
+	}
 }
 
 // TestACanceledItemThatDidNotBeginCoolsNoWorker: its worker has room for the next one.

@@ -88,15 +88,17 @@ func (w *worker) slots(handler, jobType string) int {
 	if !w.accepts(jobType) {
 		return 0
 	}
+	return max(w.executes(handler), 0)
+}
+
+// executes is how many items of the handler the worker can run at once, and -1 without the handler.
+func (w *worker) executes(handler string) int {
 	for _, c := range w.Capabilities {
 		if c.Handler == handler && c.Execute {
-			if c.MaxExecute > 0 {
-				return min(c.MaxExecute, w.MaxExecute)
-			}
-			return w.MaxExecute
+			return min(cmp.Or(max(c.MaxExecute, 0), w.MaxExecute), w.MaxExecute)
 		}
 	}
-	return 0
+	return -1
 }
 
 // The empty job type of a command task is only for unrestricted workers.

@@ -55,9 +55,13 @@ func startMove(ctx context.Context, t *testing.T, batch bool) *moving {
 	t.Cleanup(func() { assert.NoError(t, leases.Close(context.WithoutCancel(t.Context()))) })
 	worker, _ := connect(t, door, all, fakeworker.Options{ID: "w", MaxExecute: 4, Detect: m.propose(t, batch), Execute: m.execute})
 	block := json.RawMessage(fmt.Sprintf(`{"masters":[%q]}`, served.Master))
-	out := &sink{}
+	var out *sink
 	handler := worker.handler(t, "weed-volume_balance")
-	require.NoError(t, handler.Detect(t.Context(), jobtype.DetectInput{Cluster: block}, out))
+	// On a busy machine the master may not answer in time, and a detection is repeated.
+	testsuite.WaitFor(t, time.Minute, "the worker has proposed", func() bool {
+		out = &sink{}
+		return handler.Detect(t.Context(), jobtype.DetectInput{Cluster: block}, out) == nil
+	})
 	require.Len(t, out.found, 1)
 	go func() {
 		_, err := handler.Execute(ctx, jobtype.Job{ID: "j", Cluster: block, Params: out.found[0].Params}, &progress{})

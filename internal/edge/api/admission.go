@@ -101,14 +101,8 @@ func (a *API) admission() {
 	Add(a, Operation{
 		ID: "set-pool-size", Method: http.MethodPut, Path: "/pools/{pool}/size", Tag: tag, Summary: "Give a pool another size, at once and until it is resized again",
 		Description: "Size 0 restores the configured size.",
-		May:         operateAdmission,
-	}, func(ctx context.Context, call *Call, in *struct {
-		PoolPath
-		Body struct {
-			Size int `json:"size" minimum:"0"`
-		}
-	},
-	) (contract.AdmissionPool, error) {
+		May:         operateAdmission, Already: Already(hasSize),
+	}, func(ctx context.Context, call *Call, in *resize) (contract.AdmissionPool, error) {
 		return call.Client.Admission().ResizePool(ctx, in.Pool, in.Body.Size, call.Name)
 	})
 }
@@ -204,6 +198,22 @@ func pageOf[T any](a *API, list string, of seen, kept []T, name func(T) string, 
 		page.Next = a.cursor(list, name(kept[len(kept)-1]))
 	}
 	return page
+}
+
+// An alias, so that the document names the body after the operation.
+type resize = struct {
+	PoolPath
+	Body struct {
+		Size int `json:"size" minimum:"0"`
+	}
+}
+
+func hasSize(ctx context.Context, call *Call, in *resize) (bool, error) {
+	pool, err := poolSize(ctx, call, &in.PoolPath)
+	if is404(err) {
+		return in.Body.Size == 0, nil // No operator has resized it.
+	}
+	return pool.Operator == in.Body.Size, err
 }
 
 func poolSize(ctx context.Context, call *Call, in *PoolPath) (PoolSize, error) {

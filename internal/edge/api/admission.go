@@ -135,7 +135,7 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 ) (pastGrantList, error) {
 	const name = "past-grants"
 	list := pastGrantList{Grants: []contract.PastGrant{}, AsOf: time.Now().UTC()}
-	after, err := a.position(name, in.Cursor)
+	after, err := a.cursors.Position(name, in.Cursor)
 	if err != nil {
 		return list, err
 	}
@@ -148,7 +148,7 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 	}
 	list.Grants, list.Kept, list.Released = orEmpty(past.Grants), past.Kept, past.Released
 	if past.More {
-		list.Next = a.cursor(name, strconv.FormatInt(past.Grants[len(past.Grants)-1].Seq, 10))
+		list.Next = a.cursors.At(name, strconv.FormatInt(past.Grants[len(past.Grants)-1].Seq, 10))
 	}
 	return list, err
 }
@@ -172,7 +172,7 @@ type seen struct {
 // view reads one page of admission, which has at most 500 entries of each kind.
 func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (seen, error) {
 	page := seen{limit: min(in.Limit, mostUses), asOf: time.Now().UTC()}
-	after, err := a.position(list, in.Cursor)
+	after, err := a.cursors.Position(list, in.Cursor)
 	if err != nil {
 		return page, err
 	}
@@ -195,7 +195,7 @@ func is404(err error) bool { return err != nil && problem.From(err).Status == ht
 func pageOf[T any](a *API, list string, of seen, kept []T, name func(T) string, total int) Page {
 	page := Page{Total: total, AsOf: of.asOf}
 	if len(kept) == of.limit && len(kept) > 0 {
-		page.Next = a.cursor(list, name(kept[len(kept)-1]))
+		page.Next = a.cursors.At(list, name(kept[len(kept)-1]))
 	}
 	return page
 }
@@ -241,7 +241,7 @@ func (a *API) listHeld(ctx context.Context, call *Call, in *struct{ Listing }) (
 func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) (heldList, error) {
 	list, name := heldList{AsOf: time.Now().UTC()}, "held "+jobType
 	offset := 0
-	err := a.resume(name, in.Cursor, &offset)
+	err := a.cursors.Resume(name, in.Cursor, &offset)
 	if err != nil {
 		return list, err
 	}
@@ -249,7 +249,7 @@ func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) 
 		return list, err
 	}
 	if end := offset + len(list.Holds); len(list.Holds) > 0 && end < list.Total {
-		if list.Next, err = a.next(name, end); err != nil {
+		if list.Next, err = a.cursors.Next(name, end); err != nil {
 			return list, err
 		}
 	}

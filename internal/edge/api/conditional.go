@@ -101,12 +101,10 @@ func (c *Call) harmless(ctx context.Context, in any) error {
 	if late, _ := ctx.Value(lateKey{}).(bool); !late {
 		return nil
 	}
-	if c.operation.Already == nil {
-		return hasChanged()
+	if already := c.operation.Already; already != nil {
+		if is, err := already(ctx, c, in); err != nil || is {
+			return err
+		}
 	}
-	already, err := c.operation.Already(ctx, c, in)
-	if err == nil && !already {
-		return hasChanged()
-	}
-	return err
+	return hasChanged()
 }

@@ -281,7 +281,7 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 
 func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) ([]starter.Run, string, error) {
 	at := runsPosition{Until: filter.Until}
-	if err := a.resume(list, cursor, &at); err != nil {
+	if err := a.cursors.Resume(list, cursor, &at); err != nil {
 		return nil, "", err
 	}
 	filter.Until, filter.Limit = at.Until, limit+len(at.Seen)+1
@@ -295,7 +295,7 @@ func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, fil
 	next := ""
 	if len(found) > limit {
 		found = found[:limit]
-		next, err = a.next(list, at.after(found))
+		next, err = a.cursors.Next(list, at.after(found))
 	}
 	if counts {
 		call.Client.Runs().AddCounts(ctx, found)

@@ -192,7 +192,7 @@ func (r *room) show(picture Picture, err error, patch []byte) (news bool) {
 	return true
 }
 
-// reason is what a refusal tells a viewer. Words with a digit are left out: ids, times and counts differ at each look.
+// reason is the part of a refusal that counts as a difference. Words with a digit are left out: ids, times and counts differ at each look.
 func reason(refused error) string {
 	if refused == nil {
 		return ""

@@ -230,7 +230,7 @@ func TestARefusalKeepsTheLastPicture(t *testing.T) {
 	})
 }
 
-// Another reason is told. The same one with another time or id is not.
+// Another reason is an event. The same one with another time or id is none.
 func TestAnotherReasonOfARefusalIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -101,14 +101,8 @@ func (a *API) admission() {
 	Add(a, Operation{
 		ID: "set-pool-size", Method: http.MethodPut, Path: "/pools/{pool}/size", Tag: tag, Summary: "Give a pool another size, at once and until it is resized again",
 		Description: "Size 0 restores the configured size.",
-		May:         operateAdmission,
-	}, func(ctx context.Context, call *Call, in *struct {
-		PoolPath
-		Body struct {
-			Size int `json:"size" minimum:"0"`
-		}
-	},
-	) (contract.AdmissionPool, error) {
+		May:         operateAdmission, Already: Already(hasSize),
+	}, func(ctx context.Context, call *Call, in *resize) (contract.AdmissionPool, error) {
 		return call.Client.Admission().ResizePool(ctx, in.Pool, in.Body.Size, call.Name)
 	})
 }
@@ -141,7 +135,7 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 ) (pastGrantList, error) {
 	const name = "past-grants"
 	list := pastGrantList{Grants: []contract.PastGrant{}, AsOf: time.Now().UTC()}
-	after, err := a.position(name, in.Cursor)
+	after, err := a.cursors.Position(name, in.Cursor)
 	if err != nil {
 		return list, err
 	}
@@ -154,7 +148,7 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 	}
 	list.Grants, list.Kept, list.Released = orEmpty(past.Grants), past.Kept, past.Released
 	if past.More {
-		list.Next = a.cursor(name, strconv.FormatInt(past.Grants[len(past.Grants)-1].Seq, 10))
+		list.Next = a.cursors.At(name, strconv.FormatInt(past.Grants[len(past.Grants)-1].Seq, 10))
 	}
 	return list, err
 }
@@ -178,7 +172,7 @@ type seen struct {
 // view reads one page of admission, which has at most 500 entries of each kind.
 func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (seen, error) {
 	page := seen{limit: min(in.Limit, mostUses), asOf: time.Now().UTC()}
-	after, err := a.position(list, in.Cursor)
+	after, err := a.cursors.Position(list, in.Cursor)
 	if err != nil {
 		return page, err
 	}
@@ -201,9 +195,25 @@ func is404(err error) bool { return err != nil && problem.From(err).Status == ht
 func pageOf[T any](a *API, list string, of seen, kept []T, name func(T) string, total int) Page {
 	page := Page{Total: total, AsOf: of.asOf}
 	if len(kept) == of.limit && len(kept) > 0 {
-		page.Next = a.cursor(list, name(kept[len(kept)-1]))
+		page.Next = a.cursors.At(list, name(kept[len(kept)-1]))
 	}
 	return page
+}
+
+// An alias, so that the document names the body after the operation.
+type resize = struct {
+	PoolPath
+	Body struct {
+		Size int `json:"size" minimum:"0"`
+	}
+}
+
+func hasSize(ctx context.Context, call *Call, in *resize) (bool, error) {
+	pool, err := poolSize(ctx, call, &in.PoolPath)
+	if is404(err) {
+		return in.Body.Size == 0, nil // No operator has resized it.
+	}
+	return pool.Operator == in.Body.Size, err
 }
 
 func poolSize(ctx context.Context, call *Call, in *PoolPath) (PoolSize, error) {
@@ -231,7 +241,7 @@ func (a *API) listHeld(ctx context.Context, call *Call, in *struct{ Listing }) (
 func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) (heldList, error) {
 	list, name := heldList{AsOf: time.Now().UTC()}, "held "+jobType
 	offset := 0
-	err := a.resume(name, in.Cursor, &offset)
+	err := a.cursors.Resume(name, in.Cursor, &offset)
 	if err != nil {
 		return list, err
 	}
@@ -239,7 +249,7 @@ func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) 
 		return list, err
 	}
 	if end := offset + len(list.Holds); len(list.Holds) > 0 && end < list.Total {
-		if list.Next, err = a.next(name, end); err != nil {
+		if list.Next, err = a.cursors.Next(name, end); err != nil {
 			return list, err
 		}
 	}

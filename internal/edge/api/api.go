@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/cursor"
 	"github.com/roundsman/roundsman/internal/edge/api/etag"
 	"github.com/roundsman/roundsman/internal/edge/api/guard"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
@@ -80,7 +81,7 @@ type Options struct {
 // API holds the operations and their document.
 type API struct {
 	catalog
-	cursors
+	cursors    cursor.Signer
 	options    Options
 	live       *feed.Hub
 	viewed     map[string]viewable
@@ -98,7 +99,7 @@ func New(options Options) *API {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &API{
-		catalog: newCatalog(), cursors: cursors{options.Secret}, options: options, live: options.Live, viewed: map[string]viewable{},
+		catalog: newCatalog(), cursors: cursor.Signer{Secret: options.Secret}, options: options, live: options.Live, viewed: map[string]viewable{},
 		known: newLists(options.Client, options.Logger), visibility: rate.NewLimiter(rate.Every(visibleApart), 1),
 	}
 	if a.live == nil {

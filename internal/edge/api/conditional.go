@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -56,13 +58,53 @@ func (a *API) serveMatching(w http.ResponseWriter, r *http.Request, next http.Ha
 		return
 	}
 	defer leave()
-	// The first request has matched, and then changed the thing itself.
-	repeat, err := repeats(r.Context(), a.options.Client)
-	if err != nil {
+	matches, unread := etag.Matches(r, next)
+	repeat := false
+	if unread == nil && !matches {
+		repeat, err = repeats(r.Context(), a.options.Client)
+	}
+	switch {
+	case err != nil:
 		guard.Refuse(w, problem.From(err))
-		return
-	}
-	if repeat || etag.Unchanged(w, r, next) {
+	case unread != nil:
+		maps.Copy(w.Header(), unread.Header())
+		etag.WriteBody(w, r, unread.Status, unread.Body.Bytes())
+	case matches:
 		next.ServeHTTP(w, r)
+	case repeat: // The first request may have made the change, or somebody else after it.
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), lateKey{}, true)))
+	default:
+		guard.Refuse(w, hasChanged())
 	}
+}
+
+// lateKey marks a repeat whose thing has changed since it was read.
+type lateKey struct{}
+
+func hasChanged() *problem.Problem {
+	return problem.New(http.StatusPreconditionFailed, problem.CodeChanged, "it has changed since it was read").With("read it again, then decide")
+}
+
+// Already is an [Operation.Already] for inputs of one type.
+func Already[I any](is func(context.Context, *Call, *I) (bool, error)) func(context.Context, *Call, any) (bool, error) {
+	return func(ctx context.Context, call *Call, in any) (bool, error) {
+		own, known := in.(*I)
+		if !known {
+			return false, nil
+		}
+		return is(ctx, call, own)
+	}
+}
+
+// harmless refuses a late repeat that could undo a change of somebody else.
+func (c *Call) harmless(ctx context.Context, in any) error {
+	if late, _ := ctx.Value(lateKey{}).(bool); !late {
+		return nil
+	}
+	if already := c.operation.Already; already != nil {
+		if is, err := already(ctx, c, in); err != nil || is {
+			return err
+		}
+	}
+	return hasChanged()
 }

@@ -245,7 +245,7 @@ type auditInput struct {
 
 func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditList, error) {
 	filter := contract.AuditFilter{Since: in.Since, Until: in.Until, JobType: in.JobType, Actor: in.Actor, Kind: in.Kind, Object: in.Object, Limit: in.Limit}
-	at, err := a.position("audit", in.Cursor)
+	at, err := a.cursors.Position("audit", in.Cursor)
 	if err != nil {
 		return auditList{}, err
 	}
@@ -260,7 +260,7 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 	}
 	list := auditList{Kept: found.Kept, Dropped: found.Dropped, Keeps: found.Limit, AsOf: time.Now().UTC()}
 	if found.More && len(found.Entries) > 0 {
-		list.Next = a.cursor("audit", formatSeq(found.First))
+		list.Next = a.cursors.At("audit", formatSeq(found.First))
 	}
 	visible := access.Filter(call.Rights, call.operation.May, found.Entries, func(e contract.AuditEntry) access.Scope {
 		return access.Scope{JobType: e.JobType, DAG: scopeOfThing(e.Object).DAG}

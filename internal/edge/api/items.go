@@ -118,7 +118,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 	if byPlace && in.Cursor != "" {
 		to, filter.Offset = &filter.After, 0
 	}
-	if err := a.resume(name, in.Cursor, to); err != nil {
+	if err := a.cursors.Resume(name, in.Cursor, to); err != nil {
 		return itemList{}, err
 	}
 	page := Page{AsOf: time.Now().UTC()}
@@ -135,7 +135,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 		if byPlace {
 			place = found[in.Limit-1].Place
 		}
-		page.Next, err = a.next(name, place)
+		page.Next, err = a.cursors.Next(name, place)
 	}
 	if in.Times && err == nil && in.Ref().Kind() == starter.KindDAG {
 		found, err = call.withTimes(ctx, in.Ref(), found)

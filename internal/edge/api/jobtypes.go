@@ -120,7 +120,7 @@ func (a *API) jobTypes() {
 	})
 	Add(a, Operation{
 		ID: "set-job-type-policy", Method: http.MethodPatch, Path: one + "/policy", Tag: tag, Summary: "Change settings of a job type until the next apply",
-		May: operateJobTypes, Reach: Named,
+		May: operateJobTypes, Reach: Named, Already: Already(hasPolicy),
 	}, setJobType)
 	a.jobTypeActions(tag, one)
 	a.jobTypeKeys(tag, one)
@@ -292,11 +292,21 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 	return ShownJobType{ListedJobType: ListedJobType{withoutSecrets(call, one[0]), one[0].Standing()}, Learned: learned, Changed: changed}, err
 }
 
-func setJobType(ctx context.Context, call *Call, in *struct {
+type setPolicy struct {
 	JobTypePath
 	Body map[string]json.RawMessage `doc:"Settings by their names in the configuration, and every"`
-},
-) (SettingsChanged, error) {
+}
+
+func hasPolicy(ctx context.Context, call *Call, in *setPolicy) (bool, error) {
+	now, err := jobtypes.Of(call.Client).Settings(ctx, in.Name)
+	if err != nil {
+		return false, err
+	}
+	after, err := override.Change(in.Body).OverSpec(now.Spec)
+	return err == nil && len(jobtypes.Changes(now.Spec, after)) == 0, nil
+}
+
+func setJobType(ctx context.Context, call *Call, in *setPolicy) (SettingsChanged, error) {
 	change := override.Change(in.Body)
 	if change.HasParams() {
 		return SettingsChanged{}, problem.New(http.StatusUnprocessableEntity, "", "params are no setting of the policy: change them in the configuration").With("roundsman set NAME params.KEY=VALUE")

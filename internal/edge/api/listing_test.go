@@ -32,7 +32,7 @@ func TestPagesOfKeysLeaveNoneOut(t *testing.T) {
 	}
 	assert.Equal(t, all, seen)
 	assert.Empty(t, in.Cursor)
-	_, _, err := Cut(call, "workers", Listing{Limit: 1, Cursor: call.api.cursor("keys", "x")}, all, keyPosition)
+	_, _, err := Cut(call, "workers", Listing{Limit: 1, Cursor: call.api.cursors.At("keys", "x")}, all, keyPosition)
 	assert.ErrorContains(t, err, "BAD_CURSOR")
 }
 

@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,14 +16,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -61,6 +69,12 @@ type cabinet struct {
 	refused error
 	takes   time.Duration
 	replace int
+	already func(context.Context, *api.Call, any) (bool, error)
+}
+
+type written struct {
+	Dry  bool `query:"dry_run"`
+	Body content
 }
 
 type content struct {
@@ -74,12 +88,8 @@ func (c *cabinet) handler() http.Handler {
 		Extra: []func(*api.API){func(a *api.API) {
 			api.Add(a, api.Operation{ID: "read", Method: http.MethodGet, Path: "/thing", May: access.Permission{Verb: access.View, Kind: access.Runs}, Summary: "Read"},
 				func(context.Context, *api.Call, *struct{}) (content, error) { return content{c.value}, c.refused })
-			api.Add(a, api.Operation{ID: "write", Method: http.MethodPut, Path: "/thing", May: access.Permission{Verb: access.Operate, Kind: access.Runs}, Summary: "Write"},
-				func(_ context.Context, _ *api.Call, in *struct {
-					Dry  bool `query:"dry_run"`
-					Body content
-				},
-				) (content, error) {
+			api.Add(a, api.Operation{ID: "write", Method: http.MethodPut, Path: "/thing", May: access.Permission{Verb: access.Operate, Kind: access.Runs}, Summary: "Write", Already: c.already},
+				func(_ context.Context, _ *api.Call, in *written) (content, error) {
 					time.Sleep(c.takes)
 					c.value = in.Body.Value
 					c.replace++
@@ -100,6 +110,7 @@ func tagOf(t *testing.T, handler http.Handler) string {
 func TestARepeatMatchesAsTheFirstRequestDid(t *testing.T) {
 	t.Parallel()
 	c := &cabinet{value: "a"}
+	c.already = api.Already(func(_ context.Context, _ *api.Call, in *written) (bool, error) { return c.value == in.Body.Value, nil })
 	handler := c.handler()
 	tag := tagOf(t, handler)
 	put := func(key, value string) int {
@@ -111,6 +122,145 @@ func TestARepeatMatchesAsTheFirstRequestDid(t *testing.T) {
 	assert.Equal(t, http.StatusPreconditionFailed, put("other", "c"), "a repeat of the refused one")
 	assert.Equal(t, http.StatusPreconditionFailed, put("k", "c"), "another request")
 	assert.Equal(t, "b", c.value)
+	c.value = "of somebody else"
+	assert.Equal(t, http.StatusPreconditionFailed, put("k", "b"), "it would undo that change")
+	assert.Equal(t, "of somebody else", c.value)
+	c.already, c.value = nil, "b"
+	handler = c.handler()
+	tag = tagOf(t, handler)
+	assert.Equal(t, http.StatusOK, put("k", "c"))
+	assert.Equal(t, http.StatusPreconditionFailed, put("k", "c"), "whether it is already so is unknown")
+}
+
+// fleetOfOne has the job type scrub, the pool io and the run scrub-1.
+type fleetOfOne struct {
+	client.Client
+
+	records records
+	spec    contract.JobTypeSpec
+	pool    int
+	group   contract.GroupStatus
+}
+
+func (f *fleetOfOne) WorkflowService() workflowservice.WorkflowServiceClient { return calls{of: f} }
+
+type calls struct {
+	workflowservice.WorkflowServiceClient
+
+	of *fleetOfOne
+}
+
+func (c calls) DescribeSchedule(context.Context, *workflowservice.DescribeScheduleRequest, ...grpc.CallOption) (*workflowservice.DescribeScheduleResponse, error) {
+	stored, err := starter.DataConverter().ToPayloads(contract.JobGroupInput{Spec: c.of.spec})
+	if err != nil {
+		return nil, err
+	}
+	owner, err := starter.DataConverter().ToPayload("roundsman")
+	return &workflowservice.DescribeScheduleResponse{
+		Memo: &commonpb.Memo{Fields: map[string]*commonpb.Payload{"managed_by": owner}},
+		Schedule: &schedulepb.Schedule{Action: &schedulepb.ScheduleAction{Action: &schedulepb.ScheduleAction_StartWorkflow{
+			StartWorkflow: &workflowpb.NewWorkflowExecutionInfo{Input: stored},
+		}}},
+	}, err
+}
+
+func (c calls) UpdateSchedule(_ context.Context, in *workflowservice.UpdateScheduleRequest, _ ...grpc.CallOption) (*workflowservice.UpdateScheduleResponse, error) {
+	var input contract.JobGroupInput
+	err := starter.DataConverter().FromPayloads(in.GetSchedule().GetAction().GetStartWorkflow().GetInput(), &input)
+	c.of.spec = input.Spec
+	return &workflowservice.UpdateScheduleResponse{}, err
+}
+
+func (f *fleetOfOne) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error) {
+	return f.records.ExecuteWorkflow(ctx, o, workflow, args...)
+}
+
+func (f *fleetOfOne) SignalWithStartWorkflow(context.Context, string, string, any, client.StartWorkflowOptions, any, ...any) (client.WorkflowRun, error) {
+	return nil, nil //nolint:nilnil // The audit log does not use it.
+}
+
+func (f *fleetOfOne) DescribeWorkflowExecution(ctx context.Context, id, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if id != "group/scrub-1" {
+		return f.records.DescribeWorkflowExecution(ctx, id, run)
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
+		Execution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: "1"}, Type: &commonpb.WorkflowType{Name: contract.JobGroupWorkflow},
+		Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, StartTime: timestamppb.New(time.Unix(1, 0)),
+	}}, nil
+}
+
+func (f *fleetOfOne) QueryWorkflowWithOptions(_ context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	var state any = f.group
+	if r.QueryType == contract.QueryAdmission {
+		state = contract.AdmissionView{Pools: []contract.AdmissionPool{{Name: "io", Size: f.pool, Operator: f.pool}}}
+	}
+	payloads, err := starter.DataConverter().ToPayloads(state)
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+}
+
+func (f *fleetOfOne) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	return &workflowservice.ListWorkflowExecutionsResponse{}, nil
+}
+
+// answer is that of an update.
+type answer struct {
+	client.WorkflowUpdateHandle
+
+	value any
+}
+
+func (a answer) Get(_ context.Context, to any) error {
+	text, err := json.Marshal(a.value)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}
+
+// UpdateWorkflow does not know repeats: the workflow has continued as new.
+func (f *fleetOfOne) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	switch in := o.Args[0].(type) {
+	case contract.ResizePoolInput:
+		f.pool = in.Size
+		return answer{value: contract.AdmissionPool{}}, nil
+	case contract.SetPolicyInput:
+		before := f.group.Policy
+		after, err := in.Over(before)
+		f.group.Policy = after
+		return answer{value: contract.SetPolicyResult{Before: before, After: after}}, err
+	}
+	return nil, errors.New("no such update")
+}
+
+// A repeat changes nothing if its first request is done, and is refused if it would undo a later change.
+func TestARepeatUndoesNoChangeOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	for path, of := range map[string]struct{ method, anns, bobs string }{
+		"/job-types/scrub/policy": {http.MethodPatch, `{"retry_limit":3}`, `{"retry_limit":5}`},
+		"/pools/io/size":          {http.MethodPut, `{"size":3}`, `{"size":5}`},
+		"/runs/scrub-1":           {http.MethodPatch, `{"retry_limit":3}`, `{"retry_limit":5}`},
+	} {
+		policy := jobtype.DefaultPolicy().WithDefaults().WithDerived()
+		f := &fleetOfOne{
+			records: records{memos: map[string]*commonpb.Memo{}}, pool: 1, group: contract.GroupStatus{Phase: "executing", Policy: policy},
+			spec: contract.JobTypeSpec{Name: "scrub", Handler: "scrub", Policy: policy, Schedule: contract.ScheduleSpec{Every: jobtype.Duration(time.Hour)}},
+		}
+		own := starter.New(f, "", nil)
+		handler := api.New(api.Options{Auth: callers(), Client: own, As: func(context.Context, api.Caller) (*starter.Client, func(), error) { return own, func() {}, nil }}).Handler()
+		tag := ask(t, handler, "admin", http.MethodGet, api.Prefix+path, "").Header().Get("ETag")
+		require.NotEmpty(t, tag, path)
+		anns := func() *httptest.ResponseRecorder {
+			return ask(t, handler, "admin", of.method, api.Prefix+path, of.anns, "If-Match", tag, "Idempotency-Key", "anns")
+		}
+		first := anns()
+		require.Equal(t, http.StatusOK, first.Code, "%s: %s", path, first.Body)
+		again := anns()
+		assert.Equal(t, http.StatusOK, again.Code, "%s, its answer was lost: %s", path, again.Body)
+		require.Equal(t, http.StatusOK, ask(t, handler, "operator", of.method, api.Prefix+path, of.bobs).Code, path)
+		late := anns()
+		assert.Equal(t, http.StatusPreconditionFailed, late.Code, "%s: %s", path, late.Body)
+		assert.Contains(t, []int{f.pool, f.group.Policy.RetryLimit, f.spec.Policy.RetryLimit}, 5, path)
+	}
 }
 
 // Of two requests at once with the same tag one is refused.

@@ -64,6 +64,9 @@ type Operation struct {
 	Streams bool
 	// Live makes the operation a topic of the events. Its Of may contain [OfRun] and [OfThing].
 	Live *feed.Topic
+	// Already reports whether the thing is as a PUT or PATCH would make it. Without it a repeat gets 412 if the thing
+	// has changed since it was read.
+	Already func(ctx context.Context, call *Call, in any) (bool, error)
 	// Description of the answer 204, if there is one.
 	Nothing string
 }
@@ -289,6 +292,9 @@ func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, 
 		if err := call.Need(scope); err != nil {
 			return ctx, nil, nil, err
 		}
+	}
+	if err := call.harmless(ctx, in); err != nil {
+		return ctx, nil, nil, err
 	}
 	if !o.Writes() || o.May.Verb == access.Work || o.Bulk || a.options.As == nil {
 		return ctx, call, func() {}, nil

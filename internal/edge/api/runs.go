@@ -96,12 +96,8 @@ func (a *API) runs() {
 	})
 	Add(a, Operation{
 		ID: "set-run", Method: http.MethodPatch, Path: one, Tag: tag, Summary: "Change settings of an open run, for this run only",
-		May: operateRuns, Reach: Named,
-	}, func(ctx context.Context, call *Call, in *struct {
-		RunPath
-		Body map[string]json.RawMessage `doc:"Settings by their names in the configuration; a run of a DAG has concurrency, and concurrency.FANOUT for each fan-out, only"`
-	},
-	) (RunSettingsChanged, error) {
+		May: operateRuns, Reach: Named, Already: Already(runHas),
+	}, func(ctx context.Context, call *Call, in *setRun) (RunSettingsChanged, error) {
 		if err := settable(in.Ref(), in.Body); err != nil {
 			return RunSettingsChanged{}, err
 		}
@@ -188,6 +184,32 @@ func ofDAG[T any](ref starter.RunRef, do func() (T, error)) (T, error) {
 	return do()
 }
 
+type setRun struct {
+	RunPath
+	Body map[string]json.RawMessage `doc:"Settings by their names in the configuration; a run of a DAG has concurrency, and concurrency.FANOUT for each fan-out, only"`
+}
+
+// runHas is false for a fan-out, whose setting cannot be read.
+func runHas(ctx context.Context, call *Call, in *setRun) (bool, error) {
+	run, err := call.Client.Runs().Show(ctx, in.Ref())
+	if err != nil {
+		return false, err
+	}
+	switch change := override.Change(in.Body); {
+	case run.DAGStatus != nil:
+		fanOut, n, err := change.OfDAG()
+		return err == nil && fanOut == "" && run.DAGStatus.Concurrency == n, nil
+	case run.Group != nil:
+		encoded, err := json.Marshal(change)
+		if err != nil {
+			return false, err
+		}
+		after, err := contract.SetPolicyInput{Change: encoded}.Over(run.Group.Policy)
+		return err == nil && after == run.Group.Policy, nil
+	}
+	return false, nil
+}
+
 func settable(ref starter.RunRef, change override.Change) error {
 	_, every := change[override.Every]
 	switch {
@@ -259,7 +281,7 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 
 func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) ([]starter.Run, string, error) {
 	at := runsPosition{Until: filter.Until}
-	if err := a.resume(list, cursor, &at); err != nil {
+	if err := a.cursors.Resume(list, cursor, &at); err != nil {
 		return nil, "", err
 	}
 	filter.Until, filter.Limit = at.Until, limit+len(at.Seen)+1
@@ -273,7 +295,7 @@ func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, fil
 	next := ""
 	if len(found) > limit {
 		found = found[:limit]
-		next, err = a.next(list, at.after(found))
+		next, err = a.cursors.Next(list, at.after(found))
 	}
 	if counts {
 		call.Client.Runs().AddCounts(ctx, found)

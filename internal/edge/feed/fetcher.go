@@ -4,7 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
 // The hub's lock guards the fields of a fetcher. Each start creates joined and changed.
@@ -171,7 +174,7 @@ func (r *room) show(picture Picture, err error, patch []byte) (news bool) {
 	if err == nil {
 		refused = picture.Refused
 	}
-	news = r.version == 0 || (refused == nil) != (r.refused == nil)
+	news = r.version == 0 || reason(refused) != reason(r.refused)
 	if err == nil {
 		if picture.Digest != r.latest.Digest {
 			news, r.before, r.patch = true, r.latest.Digest, patch
@@ -187,4 +190,14 @@ func (r *room) show(picture Picture, err error, patch []byte) (news bool) {
 		poke(viewer.ready)
 	}
 	return true
+}
+
+// reason is the part of a refusal that counts as a difference. Words with a digit are left out: ids, times and counts differ at each look.
+func reason(refused error) string {
+	if refused == nil {
+		return ""
+	}
+	told := problem.From(refused)
+	words := strings.Fields(told.Code + " " + told.Detail + " " + told.Remedy)
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.ContainsAny(word, "0123456789") }), " ")
 }

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
 
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 )
 
@@ -226,6 +227,40 @@ func TestARefusalKeepsTheLastPicture(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		assert.Equal(t, []string{"change all sees a"}, kinds(stream.Next()), "the same is in force again")
+	})
+}
+
+// Another reason is an event. The same one with another time or id is none.
+func TestAnotherReasonOfARefusalIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, w := hub(), &world{}
+		stream := h.Join([]feed.Seat{w.seat("runs", "all")}, "")
+		defer stream.Close()
+		synctest.Wait()
+		stream.Next()
+		for i, row := range []struct {
+			status       int
+			detail, told string
+		}{
+			{404, "run a is gone", "refused "},
+			{503, "run a is gone", "refused "},
+			{503, "no answer after 2.5s to request 8f3c", "refused "},
+			{503, "no answer after 2.7s to request 91ab", ""},
+			{503, "no disk", "refused "},
+		} {
+			why := problem.New(row.status, "", row.detail)
+			w.is("", why)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			events := stream.Next()
+			if row.told == "" {
+				assert.Empty(t, events, i)
+				continue
+			}
+			require.Equal(t, []string{row.told}, kinds(events), i)
+			assert.Equal(t, why, events[0].Why)
+		}
 	})
 }
 

@@ -73,7 +73,7 @@ func (s *service) settings() {
 			"Settings of the policy and schedule.every need the permission to operate the job type, all others the permission to change the configuration. " +
 			"changed hides both values of a secret. " +
 			"A running group keeps its settings.",
-		May: access.Permission{Verb: access.Operate, Kind: access.JobTypes}, Reach: api.Named,
+		May: access.Permission{Verb: access.Operate, Kind: access.JobTypes}, Reach: api.Named, Already: api.Already(s.hasSettings),
 	}, s.setSettings)
 }
 
@@ -122,12 +122,23 @@ func instants(spec contract.JobTypeSpec, now time.Time) []Instant {
 	return shown
 }
 
-func (s *service) setSettings(ctx context.Context, call *api.Call, in *struct {
+type setSettings struct {
 	api.JobTypePath
 	api.DryRun
 	Body SettingsBody
-},
-) (SettingsSet, error) {
+}
+
+func (s *service) hasSettings(ctx context.Context, call *api.Call, in *setSettings) (bool, error) {
+	now, err := jobtypes.Of(call.Client).Settings(ctx, in.Name)
+	if err != nil {
+		return false, err
+	}
+	edit := &edit{service: s, call: call, name: in.Name, body: in.Body, handlers: s.handlers(ctx, call)}
+	after, err := edit.allowed(ctx, now)
+	return err == nil && len(jobtypes.Changes(now.Spec, after)) == 0, err
+}
+
+func (s *service) setSettings(ctx context.Context, call *api.Call, in *setSettings) (SettingsSet, error) {
 	set := SettingsSet{JobType: in.Name}
 	if (in.Body.Document == "") == (len(in.Body.Settings) == 0) {
 		return set, problem.New(http.StatusUnprocessableEntity, "", "send settings or a document, one of them")
@@ -174,9 +185,15 @@ func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTyp
 	if e.made != nil && len(jobtypes.Changes(spec, *e.made)) == 0 {
 		return spec, nil // It is written.
 	}
-	if e.body.Version != "" && e.body.Version != now.Version {
+	after, err := e.laid(ctx, spec)
+	// A repeat finds the version that its first attempt wrote.
+	if e.body.Version != "" && e.body.Version != now.Version && err == nil && len(jobtypes.Changes(spec, after)) > 0 {
 		return spec, problem.New(http.StatusPreconditionFailed, problem.CodeChanged, "the settings have changed since they were read").With("read them again, then decide")
 	}
+	return after, err
+}
+
+func (e *edit) laid(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
 	own, err := e.source(spec)
 	if err != nil {
 		return spec, err

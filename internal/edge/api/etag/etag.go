@@ -24,7 +24,7 @@ func Digest(body []byte) string {
 
 func tagOf(body []byte) string { return `"` + Digest(body) + `"` }
 
-func matches(written, tag string) bool {
+func match(written, tag string) bool {
 	for each := range strings.SplitSeq(written, ",") {
 		each = strings.TrimPrefix(strings.TrimSpace(each), "W/")
 		if each == "*" || each == tag {

@@ -2,12 +2,8 @@ package etag
 
 import (
 	"compress/gzip"
-	"maps"
 	"net/http"
 	"strings"
-
-	"github.com/roundsman/roundsman/internal/edge/api/guard"
-	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
 // Serve serves a GET with an ETag.
@@ -22,38 +18,37 @@ func Serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if kept.Status == http.StatusOK {
 		tag := tagOf(kept.Body.Bytes())
 		head.Set("ETag", tag)
-		if matches(r.Header.Get("If-None-Match"), tag) {
+		if match(r.Header.Get("If-None-Match"), tag) {
 			head.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
-	writeBody(w, r, kept.Status, kept.Body.Bytes())
+	WriteBody(w, r, kept.Status, kept.Body.Bytes())
 }
 
-// Unchanged compares the If-Match of a request with a GET of its path, and answers the request if it returns false.
-// Without an answer to the GET it is unknown whether anything has changed.
-func Unchanged(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
+// Matches compares the If-Match of a request with a GET of its path. unread is the answer to the GET if it does not tell
+// whether anything has changed.
+func Matches(r *http.Request, next http.Handler) (matches bool, unread *Answer) {
 	read := r.Clone(r.Context())
 	read.Method, read.Body, read.ContentLength = http.MethodGet, http.NoBody, 0
 	read.URL.RawQuery = "" // It is the query of the write.
 	kept := NewAnswer(http.Header{})
 	next.ServeHTTP(kept, read)
-	switch {
-	case kept.Status == http.StatusOK && matches(r.Header.Get("If-Match"), tagOf(kept.Body.Bytes())):
-		return true
-	case kept.Status == http.StatusOK, kept.Status == http.StatusNotFound:
-		guard.Refuse(w, problem.New(http.StatusPreconditionFailed, problem.CodeChanged, "it has changed since it was read").With("read it again, then decide"))
+	switch kept.Status {
+	case http.StatusOK:
+		return match(r.Header.Get("If-Match"), tagOf(kept.Body.Bytes())), nil
+	case http.StatusNotFound:
+		return false, nil
 	default:
-		maps.Copy(w.Header(), kept.Header())
-		writeBody(w, r, kept.Status, kept.Body.Bytes())
+		return false, kept
 	}
-	return false
 }
 
 const compressFrom = 1 << 10
 
-func writeBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+// WriteBody sends an answer, compressed if the client takes that.
+func WriteBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	if len(body) < compressFrom || !TakesGzip(r) {
 		w.WriteHeader(status)
 		_, _ = w.Write(body) // The client has disconnected.

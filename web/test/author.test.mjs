@@ -88,7 +88,8 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
   await until('what was applied', () => page.$eval('dialog [role=status]', (e) => /compact/.test(e.textContent)));
   await page.keyboard.press('Escape');
   assert.equal((await stage.get('/job-types/compact')).spec.description, 'Compacts volumes.');
-  const browser = effect((await stage.audit(before)).find((one) => one.action === 'apply.update' && one.job_type === 'compact'));
+  const updated = (after) => until('its entry', async () => (await stage.audit(after)).find((one) => one.action === 'apply.update' && one.job_type === 'compact'));
+  const browser = effect(await updated(before));
 
   // The same by the command line.
   const file = join(stage.dir, 'changed.yaml');
@@ -98,7 +99,7 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
   await stage.shell('roundsman jobtypes set compact every=3h');
   writeFileSync(file, changed);
   await stage.shell(`roundsman apply --config ${file}`);
-  const shell = await until('its entry', async () => (await stage.audit(again)).find((one) => one.action === 'apply.update' && one.job_type === 'compact'));
+  const shell = await updated(again);
   // What it was before is not the same: `roundsman dev` applied it first, as its owner.
   const same = (entry) => ({ ...entry, before: '', after: '' });
   assert.deepEqual(same(effect(shell)), same(browser));

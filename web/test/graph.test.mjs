@@ -228,7 +228,7 @@ test('a run of many jobs: its map, its causes, and the retry of what failed', { 
   await until('what was searched', () => page.$eval('dialog .preview ul', (e) => e.children.length === 1 && /disk-59/.test(e.textContent)));
   await press('Retry 30 failed', 'dialog');
   const next = await until('a new run', () => page.$eval('dialog [role=status] a', (a) => a.title));
-  assert.equal((await stage.get(`/runs/${key(next)}`)).progress.total, 30);
+  await until('its jobs', async () => (await stage.get(`/runs/${key(next)}`)).progress?.total === 30);
   await page.keyboard.press('Escape');
   await until('no dialog', async () => !(await page.$('dialog[open]')));
   await page.focus('.cells canvas');

@@ -93,7 +93,7 @@ test('a link shows the same rows in a second browser, as of its time', options, 
   const other = await stage.page({ width: 1024, context: await stage.browser.createBrowserContext() });
   await other.goto(link);
   await until('the same rows', async () => JSON.stringify(await rows(other)) === JSON.stringify(mine));
-  assert.equal(await other.$eval('.row.at .name a', (e) => e.title), at);
+  await until('the row of the link', () => other.$eval('.row.at .name a', (e, at) => e.title === at, at));
   assert.match(await other.$eval('.asof', (e) => e.textContent), /As of \w{3} \d+ \w{3} 20\d\d, \d\d:\d\d:\d\d UTC/);
   const ages = () => other.$$eval('.row time', (all) => all.map((e) => e.textContent).join());
   const first = await ages();

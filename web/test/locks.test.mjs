@@ -54,7 +54,7 @@ test('a chain leads to its root, whose button ends the wait', { skip, timeout: 6
   assert.match(await page.$eval('.title .actions button', (e) => e.getAttribute('aria-label')), /^Who blocks job-00001 of middle /, 'the one that waits longest');
   assert.ok(await page.$$eval('[aria-label=Objects] a', (all) => all.some((a) => a.textContent === 'keep of holder keeps' && a.hash.endsWith('/items/keep'))), 'a holder is a link to the task');
   await page.click('button[aria-label^="Who blocks waiter "]');
-  assert.match(decodeURIComponent(page.url()), /why=group\/waiter/);
+  await until('its address', () => /why=group\/waiter/.test(decodeURIComponent(page.url())));
   const chain = () => page.$$eval('.chain > li', (all) => all.map((li) => ({ text: li.innerText, run: li.querySelector('a').title, buttons: [...li.querySelectorAll('button, a.button')].map((b) => b.textContent) })));
   await until('two links', async () => (await chain()).length === 2).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
   const [first, root] = await chain();

@@ -50,7 +50,7 @@ test('the audit log tells actions in words, with their codes; job types say in t
   const { entries } = await stage.get('/audit?kind=operator&limit=1000');
   assert.deepEqual(entries.filter((entry) => entry.did.includes('.') || entry.did === entry.action).map((entry) => entry.action), []);
   await stage.open(page, 'job-types');
-  assert.match(await page.$eval('.title', (e) => e.innerText), /1 paused.*compact is paused: by ann: new disks/s);
+  await until('which one stands', () => page.$eval('.title', (e) => /1 paused.*compact is paused: by ann: new disks/s.test(e.innerText)));
   await stage.shell('roundsman resume compact');
   await until('none stands', () => page.$eval('.title', (e) => /none stopped/i.test(e.innerText)));
   await page.close();

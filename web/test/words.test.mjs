@@ -136,7 +136,8 @@ test('a forecast has the column Of if an instant has a cause', options, async ()
 });
 
 test('the cause of a job type and of a worker stands once, in the header, and other causes below it', options, async () => {
-  const [cause, other] = ['new disks by ann', 'the other cause'];
+  // The audit log on the page has what other files of this stage did: none of them says so.
+  const [cause, other] = ['new shelves by ann', 'the other cause'];
   const reason = (code, object, detail) => ({ code, object, detail, remedy: 'wait', actions: [], actor: 'ann', since: new Date(Date.now() - 60_000).toISOString() });
   for (const [route, code, object] of [['job-types/compact', 'PAUSED', 'compact'], ['workers/node-a', 'WORKER_CORDONED', 'node-a']]) {
     const page = await answered(route, (path, body) => {
@@ -144,7 +145,7 @@ test('the cause of a job type and of a worker stands once, in the header, and ot
       return path === '/job-types/compact' ? { ...body, standing: { state: 'paused', stopped: true, code, detail: 'by ann' } } : undefined;
     });
     const found = await until('both causes', () => page.$eval('main', (main, other) => main.innerText.includes(other) && {
-      header: main.querySelector('.title .says').innerText, first: main.querySelector('.stack section').innerText, times: main.innerText.toLowerCase().split('new disks').length - 1,
+      header: main.querySelector('.title .says').innerText, first: main.querySelector('.stack section').innerText, times: main.innerText.toLowerCase().split('new shelves').length - 1,
     }, other), soon);
     assert.match(found.header, new RegExp(`^N${cause.slice(1)} ${code}.*Who can end it: ann`, 's'), route);
     assert.match(found.first, new RegExp(`^Why .*${other} RETRY_BUDGET`, 's'), route);

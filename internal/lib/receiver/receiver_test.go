@@ -117,9 +117,9 @@ func faultyCommands() map[string]receiver.Receiver {
 		"command.exit_codes.defer: only jobs are": command(func(c *receiver.Command) {
 			c.ExitCodes.Defer = map[int]jobtype.Duration{75: jobtype.Duration(time.Hour)}
 		}),
-		"command.env: \"A=B\" is no name of a":    command(func(c *receiver.Command) { c.Env = map[string]launch.Value{"A=B": {}} }),
-		"timeout: 1m0s is out of range: use 1s to":command(func(c *receiver.Command) { c.Timeout = jobtype.Duration(time.Minute) }),
-		"template: has 16385 bytes, the limit is": {Template: strings.Repeat("x", 16<<10+1), Command: command(func(*receiver.Command) {}).Command},
+		"command.env: \"A=B\" is no name of a":     command(func(c *receiver.Command) { c.Env = map[string]launch.Value{"A=B": {}} }),
+		"timeout: 1m0s is out of range: use 1s to": command(func(c *receiver.Command) { c.Timeout = jobtype.Duration(time.Minute) }),
+		"template: has 16385 bytes, the limit is":  {Template: strings.Repeat("x", 16<<10+1), Command: command(func(*receiver.Command) {}).Command},
 		"template: ": {Template: "{{.Password}}", Webhook: hook(func(*receiver.Webhook) {}).Webhook},
 	}
 }

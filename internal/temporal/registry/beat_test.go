@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
-// beaten is what the server gets.
+// beaten returns the heartbeat that arrives at the server.
 func beaten(t *testing.T, beat registry.Beat) *workflowservice.RecordWorkerHeartbeatRequest {
 	t.Helper()
 	f := &frontend{}

@@ -238,7 +238,7 @@ func TestAnswersOfTheRegistry(t *testing.T) {
 	assert.True(t, decoded[contract.WorkersQueryInput](t, last().GetQuery().GetQueryArgs()).Online)
 }
 
-// Nobody is registered in a registry that is missing or has ended, and the callers get one answer for each question.
+// A registry that is missing or has ended has no workers, and the callers get one answer for each question.
 func TestAMissingRegistryKnowsNobody(t *testing.T) {
 	t.Parallel()
 	of := []contract.Incarnation{process, {ID: "mill", Instance: "i9"}}

@@ -23,7 +23,7 @@ func answerOf(code codes.Code) error {
 	return serviceerror.FromStatus(status.New(code, "no"))
 }
 
-// Only an unavailable server is asked again. A code that a later server invents counts as final.
+// Only an unavailable server gets the call again. A code that a later server invents counts as final.
 func TestOnlyAnUnavailableServerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	repeated := map[codes.Code]bool{codes.Unavailable: true, codes.ResourceExhausted: true, codes.Aborted: true, codes.DeadlineExceeded: true}
@@ -87,7 +87,7 @@ func TestASilentServerIsAskedTwice(t *testing.T) {
 	})
 }
 
-// The caller's end is told with its cause and the server's last answer. A call that succeeded nevertheless did.
+// The error has the cause of the caller's end and the server's last answer. A call that succeeded meanwhile has none.
 func TestTheCallerEndsARepeatedCall(t *testing.T) {
 	t.Parallel()
 	stopped := errors.New("the control plane stops")

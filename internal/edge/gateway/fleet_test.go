@@ -159,7 +159,9 @@ func TestALateAnswerDoesNotReplaceANewerOne(t *testing.T) {
 				f.wait[1], f.faults.registry = 4*time.Second, fault
 				_, err := w.g.fleet.settings(t.Context(), who)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
+				f.mu.Lock()
 				f.faults.registry, f.known[who] = nil, contract.WorkerSettings{Known: true, Held: true}
+				f.mu.Unlock()
 				got, err := w.g.fleet.settings(t.Context(), who)
 				require.NoError(t, err)
 				require.True(t, got.Held)

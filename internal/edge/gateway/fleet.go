@@ -36,6 +36,8 @@ type fleet struct {
 	next   *question
 	at     time.Time
 	silent bool
+	// heard is the time of the newest query that has ended. The end of an earlier one is out of date.
+	heard time.Time
 }
 
 type question struct {
@@ -102,7 +104,8 @@ func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	<-timer.C
 	f.mu.Lock()
-	f.next, f.at = nil, time.Now()
+	at := time.Now()
+	f.next, f.at = nil, at
 	of := make([]contract.Incarnation, 0, len(q.of))
 	for who := range q.of {
 		of = append(of, who)
@@ -111,14 +114,18 @@ func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
 	found, err := f.registry.Standing(ctx, of)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	q.err, f.silent = err, err != nil
-	if err != nil {
+	if q.err = err; err == nil {
+		for i, who := range of {
+			q.of[who] = found[i]
+		}
+	}
+	if at.Before(f.heard) {
 		return
 	}
-	for i, who := range of {
-		q.of[who] = found[i]
+	f.heard, f.silent = at, err != nil
+	if err == nil {
+		f.keep(q.of, at)
 	}
-	f.keep(q.of, f.at)
 }
 
 func (f *fleet) keep(answers map[contract.Incarnation]contract.WorkerSettings, at time.Time) {

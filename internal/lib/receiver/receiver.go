@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,7 +75,11 @@ func (s Secret) Read() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the secret: %w", err)
 	}
-	return strings.TrimRight(string(data), "\r\n"), nil
+	value := strings.TrimRight(string(data), "\r\n")
+	if value == "" {
+		return "", fmt.Errorf("%s is empty: write the secret into it", s.File)
+	}
+	return value, nil
 }
 
 func (s Secret) validate(path string) error {
@@ -291,7 +296,8 @@ func (w *Webhook) checkHost() error {
 
 func (s *SMTP) validate() error {
 	var faults []error
-	if host, _, err := net.SplitHostPort(s.Server); err != nil {
+	host, port, err := net.SplitHostPort(s.Server)
+	if number, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || number == 0 || host == "" {
 		faults = append(faults, fmt.Errorf("smtp.server: %q is not host:port, for instance mail.example.org:587", s.Server))
 	} else if err := checkHost(host, s.AllowPrivate); err != nil {
 		faults = append(faults, fmt.Errorf("smtp.server: %w", err))

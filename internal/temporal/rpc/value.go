@@ -1,7 +1,7 @@
 package rpc
 
 import (
-	"fmt"
+	"encoding/json"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -29,11 +29,12 @@ func Keyword(attributes *commonpb.SearchAttributes, name string) string {
 
 // KeywordAttribute encodes a Keyword like the SDK: search attributes bypass the data converter.
 func KeywordAttribute(name, value string) *commonpb.SearchAttributes {
+	data, _ := json.Marshal(value) // It never fails for a string.
 	return &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{name: {
 		Metadata: map[string][]byte{
 			converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON),
 			"type":                     []byte("Keyword"),
 		},
-		Data: fmt.Appendf(nil, "%q", value),
+		Data: data,
 	}}}
 }

@@ -34,9 +34,9 @@ func TestWordsThatNothingHas(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"show", file, "nope"}, "nope"},
+		{[]string{"show", file, "nope"}, "nope is not: show files without other references"},
 		{[]string{"start", h.write(minimalConfig)}, "this is a configuration, not a DAG"},
-		{[]string{"show", "quick", file}, "is a file: show files without other references"},
+		{[]string{"show", "quick", file}, "is a file, quick is not: show files without other references"},
 		{[]string{"start", "quick", "-p", "dir"}, `for -p: write KEY=VALUE`},
 		{[]string{"runs", "--json"}, "unknown flag --json: write -o json"},
 		{[]string{"set", "quick", "evry=1h"}, "did you mean every?"},

@@ -120,8 +120,9 @@ Examples:
 		Flags: ui.WithFormats(lists(some(&cli.BoolFlag{Name: "tree", Usage: "list the tasks of a DAG as a tree, with sub-DAGs"})), pictures()...),
 		Action: func(ctx *cli.Context) error {
 			texts := ctx.Args().Slice()
-			if at := slices.IndexFunc(texts, ref.File); at > 0 && !ref.File(texts[0]) {
-				return ui.Usagef("%s is a file: show files without other references", texts[at])
+			file, other := slices.IndexFunc(texts, ref.File), slices.IndexFunc(texts, func(text string) bool { return !ref.File(text) })
+			if file >= 0 && other >= 0 {
+				return ui.Usagef("%s is a file, %s is not: show files without other references", texts[file], texts[other])
 			}
 			if ref.File(ctx.Args().First()) {
 				return c.showFiles(ctx, texts)

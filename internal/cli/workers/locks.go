@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 // defaultPast is the default number of releases in a table.
 const (
 	defaultPast = 50
+	mostNames   = 500 // of a kind, in one view of admission
 	flagOnly    = "only"
 )
 
@@ -39,12 +41,14 @@ Examples:
   roundsman resources --output json | jq '.lanes[] | {name, held_by: .holder.workflow_id}'`,
 		Flags: ui.ListFlags(lockSorting().Flags(&cli.StringFlag{Name: flagOnly, Usage: "only `KIND/NAME`, like pool/db"})...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
+			only := ctx.String(flagOnly)
+			view, err := pageWith(ctx.Context, client.Admission().View, only)
 			if err != nil {
 				return err
 			}
-			c.notListed(view.LaneCount + view.PoolCount + view.ObjectCount - len(view.Lanes) - len(view.Pools) - len(view.Objects))
-			if only := ctx.String(flagOnly); only != "" {
+			if only == "" {
+				c.notListed(view.LaneCount + view.PoolCount + view.ObjectCount - len(view.Lanes) - len(view.Pools) - len(view.Objects))
+			} else {
 				view.Lanes = slices.DeleteFunc(view.Lanes, func(l contract.AdmissionLane) bool { return "lane/"+l.Name != only })
 				view.Pools = slices.DeleteFunc(view.Pools, func(p contract.AdmissionPool) bool { return "pool/"+p.Name != only })
 				view.Objects = slices.DeleteFunc(view.Objects, func(o contract.AdmissionThing) bool { return "object/"+o.Name != only })
@@ -70,6 +74,22 @@ Examples:
 }
 
 // declared returns an error for an unused lane or pool that no job type names. An object exists only while it is used.
+// pageWith is the page of admission that has KIND/NAME, or the last one of its kind. Without a name it is the first one.
+func pageWith(ctx context.Context, read func(context.Context, contract.AdmissionFilter) (contract.AdmissionView, error), only string) (contract.AdmissionView, error) {
+	kind, name, _ := strings.Cut(only, "/")
+	for filter := (contract.AdmissionFilter{Limit: mostNames}); ; {
+		view, err := read(ctx, filter)
+		if err != nil || only == "" {
+			return view, err
+		}
+		ofKind := slices.DeleteFunc(locksOf(view), func(l lock) bool { return l.kind != kind })
+		if len(ofKind) < mostNames || slices.ContainsFunc(ofKind, func(l lock) bool { return l.name == name }) {
+			return view, nil
+		}
+		filter.After = ofKind[len(ofKind)-1].name
+	}
+}
+
 func declared(ctx *cli.Context, client *starter.Client, only string) error {
 	kind, name, _ := strings.Cut(only, "/")
 	if kind == "object" {

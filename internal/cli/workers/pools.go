@@ -28,7 +28,7 @@ Examples:
   roundsman resources --output json | jq '.pools[] | {name, used, size}'`,
 		Flags: ui.ListFlags(poolSorting().Flags()...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
+			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: mostNames})
 			if err != nil {
 				return err
 			}

@@ -64,7 +64,8 @@ func Final(err error) bool {
 // Settings returns whether exactly this incarnation is registered, and its settings. A missing registry is no error.
 func (r *Registry) Settings(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
 	var settings contract.WorkerSettings
-	return settings, r.query(ctx, contract.QuerySettings, who, &settings)
+	err := r.query(ctx, contract.QuerySettings, who, &settings)
+	return settings, err
 }
 
 // Standing returns the settings of several incarnations. A missing registry gives empty settings.
@@ -80,7 +81,8 @@ func (r *Registry) Standing(ctx context.Context, of []contract.Incarnation) ([]c
 // Workers lists the registered workers. A missing registry has none.
 func (r *Registry) Workers(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
 	var list contract.WorkersQueryResult
-	return list, r.query(ctx, contract.QueryWorkers, filter, &list)
+	err := r.query(ctx, contract.QueryWorkers, filter, &list)
+	return list, err
 }
 
 // A terminated registry must not answer from its history, so query leaves answer unchanged.

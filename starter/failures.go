@@ -10,6 +10,9 @@ import (
 // maxFailures bounds the failed items read to count their messages.
 const maxFailures = 10_000
 
+// FailedStates are the states of the items that [Progress] counts as failed.
+func FailedStates() []string { return []string{contract.JobFailed, contract.JobStale} }
+
 // Failures groups the failed items of a closed run by message, the most frequent first. uncounted items are in no
 // group. Items missing in the result need a control plane.
 func (r Runs) Failures(ctx context.Context, snapshot Snapshot) (failures []explain.Failure, uncounted int) {
@@ -20,7 +23,7 @@ func (r Runs) Failures(ctx context.Context, snapshot Snapshot) (failures []expla
 	if failed <= listed {
 		return snapshot.Failures()
 	}
-	items, _, err := r.itemsOf(ctx, snapshot, ItemFilter{States: []string{contract.JobFailed}, Limit: min(failed, maxFailures)})
+	items, _, err := r.itemsOf(ctx, snapshot, ItemFilter{States: FailedStates(), Limit: min(failed, maxFailures)})
 	if err != nil || len(items) < listed {
 		return snapshot.Failures()
 	}

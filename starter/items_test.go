@@ -82,3 +82,9 @@ func TestAKeyOfADAGMeansOneTask(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "job-00001", one.ID, "the key of a job is that of one active job")
 }
+
+func TestAStaleJobCountsAsFailed(t *testing.T) {
+	t.Parallel()
+	_, progress := countsOfGroup(contract.GroupCounts{Accepted: 5, Completed: 1, Failed: 2, Stale: 1}, 0, 1)
+	assert.Equal(t, Progress{Total: 5, Ended: 4, Running: 1, Failed: 3}, *progress)
+}

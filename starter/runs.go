@@ -90,7 +90,8 @@ type Progress struct {
 	Total   int `json:"total"`
 	Ended   int `json:"ended"`
 	Running int `json:"running"`
-	Failed  int `json:"failed"`
+	// Failed counts the failed and the stale items: those that a retry executes again.
+	Failed int `json:"failed"`
 	// HeldBack counts proposals that the retry budget holds back.
 	HeldBack int `json:"held_back,omitempty"`
 }

@@ -200,7 +200,7 @@ func countsOfGroup(counts contract.GroupCounts, pending, running int) (Counts, *
 	for _, count := range counts.List() {
 		states[count.Code] = count.N
 	}
-	return states, &Progress{Total: counts.Accepted, Ended: counts.Ended(), Running: running, Failed: counts.Failed, HeldBack: counts.HeldBack}
+	return states, &Progress{Total: counts.Accepted, Ended: counts.Ended(), Running: running, Failed: counts.Failed + counts.Stale, HeldBack: counts.HeldBack}
 }
 
 func countsOfDAG(counts map[string]int) (Counts, *Progress) {

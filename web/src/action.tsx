@@ -133,7 +133,7 @@ export function Dialog({ page }: { page: string }) {
   );
   useLayoutEffect(() => dialog.current?.showModal(), [act]);
   if (!act) return null;
-  if ('show' in act) return <>{act.show(closed)}</>;
+  if ('show' in act) return <>{act.show(() => asked === act && closed())}</>;
   return (
     <dialog key={act} ref={dialog} onClose={closed} aria-label={act.title}>
       <Form act={act} close={() => dialog.current?.close()} />
@@ -221,7 +221,7 @@ export function Input({ field, id, value, set }: { field: Field; id: string; val
         type="checkbox"
         checked={value === 'true'}
         aria-describedby={hint}
-        onChange={(e) => set(String(e.currentTarget.checked))}
+        onChange={(e) => set(e.currentTarget.checked ? 'true' : '')}
       />
     );
   }

@@ -3,7 +3,8 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, Dialog } from './action';
 import { arrive } from './arriving';
-import { useConnection, useLogIn } from './connection';
+import { clock } from './clock';
+import { useConnection, useLogIn, usePerson } from './connection';
 import { useGet } from './data';
 import { Bar } from './design/bar';
 import { listen, pages } from './keys';
@@ -105,6 +106,7 @@ function Over({ close, children }: { close: () => void; children: ComponentChild
 
 export function App() {
   const asked = useLogIn();
+  const person = usePerson();
   useZone(); // A new zone changes all times on the page.
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
@@ -152,7 +154,7 @@ export function App() {
         )}
       </div>
       <main ref={main} id="main" class={asked ? 'outside' : undefined} tabIndex={-1}>
-        {asked ? <LogIn /> : <Guarded key={path} route={route}>{pageOf(route)}</Guarded>}
+        {asked ? <LogIn /> : <Guarded key={`${person} ${path}`} route={route}>{pageOf(route)}</Guarded>}
       </main>
       {!asked && (
         <Over close={() => ask(undefined)}>
@@ -198,7 +200,7 @@ function Who() {
 
 function Banner() {
   const { lost, since, why } = useConnection();
-  const ago = useTold((now) => span(lost ? Math.max(now - since, 0) : 0));
+  const ago = useTold(() => span(lost ? Math.max(clock() - since, 0) : 0));
   return (
     <div aria-live="assertive">
       {lost && (

@@ -60,6 +60,7 @@ export const useConnection = () => useSyncExternalStore(connection.subscribe as 
 // login holds whether the server requires a log-in. The page stays.
 class LogIn {
   #needed = false;
+  #persons = 0;
   #listeners = new Set<() => void>();
 
   subscribe = (listener: () => void) => {
@@ -67,13 +68,25 @@ class LogIn {
     return () => this.#listeners.delete(listener);
   };
   snapshot = () => this.#needed;
+  // persons counts those that this tab has met. The page of one is not that of the next.
+  persons = () => this.#persons;
+
+  anew() {
+    this.#persons++;
+    this.#tell();
+  }
 
   set(needed: boolean) {
     if (this.#needed === needed) return;
     this.#needed = needed;
+    this.#tell();
+  }
+
+  #tell() {
     for (const listener of this.#listeners) listener();
   }
 }
 
 export const login = new LogIn();
 export const useLogIn = () => useSyncExternalStore(login.subscribe as never, login.snapshot);
+export const usePerson = () => useSyncExternalStore(login.subscribe as never, login.persons);

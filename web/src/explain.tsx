@@ -61,7 +61,11 @@ export const Coded = ({ code, thing, name }: { code: string; thing: string; name
 
 function Helped({ thing, name, close }: { thing: string; name: string; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => shown?.close(); // The dialog of a remedy takes its place, and gives the focus back to where it was.
+  }, []);
   return (
     <dialog ref={dialog} onClose={close} aria-label={`${name} now`}>
       <form method="dialog">

@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Failure } from './ui';
 
 const soon = (read: () => void) => {
+  if (typeof window === 'undefined') return; // The modules also run without a browser.
   if ('requestIdleCallback' in window) requestIdleCallback(read, { timeout: 5000 });
   else setTimeout(read, 1000);
 };

@@ -41,7 +41,7 @@ const lists: Record<string, string> = {
 
 // requests matches requests that are topics themselves: x-roundsman-live in the API's document.
 const requests =
-  /^\/(runs(\/[^/?]+(\/(graph|map|failures|times|items(\/[^/?]+(\/output)?)?))?)?|explain|forecast|ledger|night|run-strips|audit|past-grants|needs|workers\/[^/?]+(\/usage)?|job-types\/[^/?]+(\/(keys|history))?)(\?|$)/;
+  /^\/(runs(\/[^/?]+(\/(graph|map|failures|times|items(\/[^/?]+(\/output)?)?))?)?|explain|forecast|ledger|night|run-strips|audit|past-grants|needs|workers\/[^/?]+(\/(usage|reboot))?|job-types\/[^/?]+(\/(keys|history))?)(\?|$)/;
 
 // topicOf returns the topic of a request.
 export const topicOf = (path: string | undefined): string | undefined =>

@@ -31,6 +31,13 @@ test('the jobs of a run are requested before the run has answered', options, asy
   await page.close();
 });
 
+test('the preview of a retry is there before somebody asks for it', options, async () => {
+  const page = await stage.page();
+  await stage.open(page, '');
+  await until('its module', () => page.evaluate(() => performance.getEntriesByType('resource').some(({ name }) => /\/retry-[^/]*\.js$/.test(name))));
+  await page.close();
+});
+
 test('a table reads all widths before it sets one', options, async () => {
   const page = await stage.page();
   await page.evaluateOnNewDocument(() => {

@@ -83,12 +83,13 @@ test('a code in a list has its buttons in a dialog', options, async () => {
     await page.goto(`${stage.base}#/${route}`);
     const code = await page.waitForSelector(`${within} button.code`);
     assert.equal(await code.evaluate((e) => e.textContent), 'PAUSED', route);
-    await code.evaluate((e) => e.click());
+    await code.evaluate((e) => { e.focus(); e.click(); });
     await until(`its buttons on ${route}`, () => page.$('dialog[open] .reasons .remedies > button'));
     await page.click('dialog[open] .remedies > button');
     await until('the dialog of the action', () => page.$eval('dialog[open]', (e) => e.querySelector('.lines') !== null && !e.querySelector('.reasons')));
     await page.keyboard.press('Escape');
     await until('no dialog', async () => !(await page.$('dialog[open]')));
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'PAUSED', 'the focus is where it was');
   }
   assert.deepEqual(page.faults.filter((fault) => !/ERR_FAILED/.test(fault)), []);
   await page.close();

@@ -187,6 +187,13 @@ test('R retries what is selected, also from its check box, and nothing of the he
   await page.focus('[aria-label=Runs] .row .name a');
   await page.keyboard.press('r');
   assert.equal(await asks(), '');
+  await page.focus('[role=grid][aria-label=Runs]');
+  await page.keyboard.press('End');
+  await page.waitForSelector('[aria-label=Runs] .row.at');
+  await page.focus('h1');
+  await page.keyboard.press('r');
+  assert.equal(await asks(), `Retry ${await page.$eval('[aria-label=Runs] .row.at .name', (e) => e.textContent)}?`, 'the row, not the run of the header');
+  await page.keyboard.press('Escape');
   await page.click('[aria-label="Select all of Runs"]');
   await page.waitForSelector('.bulk [data-verb=Retry]');
   await page.keyboard.press('r');
@@ -261,6 +268,10 @@ test('canceled runs are retried together, each with what failed or else with wha
   await until('both', () => page.$eval('[aria-label=Runs]', (e) => e.getAttribute('aria-rowcount') === '3'));
   await page.click('[aria-label="Select all of Runs"]');
   await journey.click('Retry 2', '.bulk');
+  const lines = () => page.$eval('dialog .lines pre', (e) => e.textContent);
+  const before = await lines();
+  for (let i = 0; i < 2; i++) await page.click('dialog .field input');
+  assert.equal(await lines(), before, 'ticked and unticked is as it was');
   await journey.confirm('Retry 2');
   await until('the results', async () => / of 2 done\./.test(await dialog()));
   assert.match(await dialog(), /2 of 2 done\./);

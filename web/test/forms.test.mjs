@@ -380,6 +380,22 @@ test('an unsent job survives a reload, but not a log-out', { skip, timeout: 600_
   assert.equal(await value(), '');
 });
 
+test('what one person typed is not on the page of another one who logs in in a second tab', { skip, timeout: 600_000 }, async () => {
+  const value = () => page.$eval('#key', (e) => e.value).catch(() => undefined);
+  await stage.open(page, 'submit/compact');
+  await type('Dedupe key', 'volume-7');
+  const me = await page.evaluate(() => fetch('api/v1/me').then((answer) => answer.json()));
+  await held((request) => /\/api\/v1\/me$/.test(request.url()), async ({ answer }) => {
+    await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
+    await answer({ ...me, name: 'bob' });
+    await page.evaluate(() => clearInterval(window.look));
+    await until('an empty form', async () => (await value()) === '');
+  });
+  assert.deepEqual(await page.evaluate(() => Object.keys(sessionStorage).filter((one) => /draft/.test(one))), []);
+  await page.reload();
+  await until('the form', async () => (await value()) !== undefined);
+});
+
 test('an unsent job is discarded by its button, and not by an earlier one that is taken late', { skip, timeout: 600_000 }, async () => {
   const value = () => page.$eval('#key', (e) => e.value);
   const params = () => page.$eval('#params', (e) => e.value);
@@ -403,6 +419,7 @@ test('an unsent job is discarded by its button, and not by an earlier one that i
   await until('the key', async () => (await value().catch(() => '')) === 'volume-9');
   await press('Discard', 'main .actions button');
   await until('an empty form', async () => (await value()) === '' && (await params()) === '');
+  await until('the focus', () => page.evaluate(() => document.activeElement.id === 'job-type'));
   assert.equal(await buttons(), 'Run the job');
   await page.reload();
   await page.waitForSelector('#key');

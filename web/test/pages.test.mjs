@@ -97,6 +97,33 @@ test('the bar of a day leads to its instants', { skip, timeout: 600_000 }, async
   await page.close();
 });
 
+test('the bar of a day has as many instants as its list, also with a run over midnight', { skip, timeout: 600_000 }, async () => {
+  const tick = (at, started_at, ended_at) => ({ job_type: 'compact', at, state: 'ran', outcome: 'completed', started_at, ended_at });
+  const ticks = [tick('2026-11-24T10:00:00Z', '2026-11-24T10:00:00Z', '2026-11-24T10:01:00Z'), tick('2026-11-23T22:00:00Z', '2026-11-23T22:00:00Z', '2026-11-24T02:00:00Z')];
+  const page = await stage.page({ width: 1440 });
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    const path = request.url().replace(/.*\/api\/v1/, '');
+    if (path.startsWith('/events')) return request.abort();
+    if (!path.startsWith('/ledger')) return request.continue();
+    return request.respond({ contentType: 'application/json', body: JSON.stringify({ ticks, counts: { ran: 2 }, as_of: '2026-11-25T00:00:00Z', from: '2026-11-18T00:00:00Z' }) });
+  });
+  await page.goto(`${stage.base}#/calendar?view=past&zone=UTC`);
+  await page.waitForSelector('.days a');
+  assert.deepEqual(await page.$$eval('.days a', (all) => all.map((e) => e.textContent.trim())), ['Mon 23 Nov 1 run', 'Tue 24 Nov 2 runs']);
+  for (const n of [1, 2]) {
+    await page.click(`.days li:nth-child(${n}) a`);
+    await until(`${n} in the list`, () => page.$eval('[aria-label=Ledger]', (e) => e.getAttribute('aria-rowcount') === String(1 + Number(new URLSearchParams(location.hash.split('?')[1]).get('since').slice(8, 10) - 22))));
+  }
+  await page.evaluate(() => {
+    const instants = [...document.querySelectorAll('.filters label')].find((e) => e.textContent.startsWith('Instants')).querySelector('select');
+    instants.value = 'dropped';
+    instants.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+  await until('that the day has none', () => page.$eval('main', (e) => /Nothing was skipped or missed on Tue 24 Nov\. Show all/.test(e.innerText.replaceAll(/\s+/g, ' '))));
+  await page.close();
+});
+
 test('the rights of a person are not shown as those of another one', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await page.evaluateOnNewDocument(() => {

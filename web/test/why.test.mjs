@@ -213,8 +213,10 @@ test('the overview has each wait with its holder, then what failed with its firs
   for (const [width, order] of [[1440, ['Needs a person', 'Failed since yesterday', 'Tonight', 'counts']], [390, ['Needs a person', 'Waits', 'Failed since yesterday', 'Tonight', 'counts']]]) {
     await page.setViewport({ width, height: 900 });
     const tops = await page.$$eval('main section, main .stats', (all) => all.map((e) => [e.querySelector('h2')?.firstChild.textContent.trim() ?? 'counts', e.getBoundingClientRect().top]));
-    const shown = tops.filter(([name]) => order.includes(name)).sort((a, b) => a[1] - b[1]).map(([name]) => name);
+    const found = tops.filter(([name]) => order.includes(name));
+    const shown = found.toSorted((a, b) => a[1] - b[1]).map(([name]) => name);
     assert.deepEqual(shown, order, `${width}`);
+    assert.deepEqual(found.map(([name]) => name), order, 'the order of the Tab key');
   }
   await page.setViewport({ width: 1440, height: 900 });
 });

@@ -94,7 +94,7 @@ func addItemMap(a *api.API) {
 		May: view, Reach: api.Named,
 		Live: api.LiveRun(mapGap),
 	}, func(ctx context.Context, call *api.Call, in *api.RunPath) (RunFailures, error) {
-		items, total, err := call.Client.Runs().Items(ctx, in.Ref(), starter.ItemFilter{States: []string{contract.JobFailed}, Limit: mostGrouped})
+		items, total, err := call.Client.Runs().Items(ctx, in.Ref(), starter.ItemFilter{States: starter.FailedStates(), Limit: mostGrouped})
 		if err != nil {
 			return RunFailures{}, err
 		}

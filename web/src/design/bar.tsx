@@ -1,6 +1,7 @@
 // The bar above each page: where the page is, whether it is live, the zone of all times, and the colors.
 import { createPortal, useLayoutEffect, useState } from 'preact/compat';
 import { useEffect } from 'preact/hooks';
+import { clock } from '../clock';
 import { useConnection } from '../connection';
 import { Menu } from '../menu';
 import { store, stored } from '../stored';
@@ -39,7 +40,7 @@ export function Crumbs({ of, title }: { of: [string, string][]; title: string })
 
 function Live() {
   const { lost, since } = useConnection();
-  const text = useTold((now) => (lost ? `As of ${span(Math.max(now - since, 0))} ago` : 'Live'));
+  const text = useTold(() => (lost ? `As of ${span(Math.max(clock() - since, 0))} ago` : 'Live'));
   return <span class={lost ? 'live stale' : 'live'}>{text}</span>;
 }
 

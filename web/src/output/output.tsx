@@ -176,7 +176,7 @@ export function Viewer({ part, path, failed, attempts, end }: { part: Printed; p
     virtual.scrollToIndex(line, { align: 'center' });
   };
   const jump = (event: KeyboardEvent) => {
-    if (event.key === 'f' && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    if (event.key.toLowerCase() === 'f' && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       nextError();
     }

@@ -7,8 +7,9 @@ import { later } from '../later';
 import { RunName } from '../names';
 import { href, hrefWith, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { dayAround, dayOf, partsOf, span, Time, Took, useZone } from '../time';
+import { brief, dayAround, dayOf, partsOf, span, Time, Took, useZone } from '../time';
 import { chosenTime, isIn, paramsOf } from '../timeline/brush';
+import type { View } from '../timeline/layout';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, Filters, Find, type Head, Loaded, Page, Section, State } from '../ui';
 import { counted, plural, upper } from '../words';
@@ -33,7 +34,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
             ['', 'the next seven'],
             ['past', 'the last seven'],
           ]}
-          set={(value) => setParams({ view: value, since: '', until: '', sort: '' })}
+          set={(value) => setParams({ view: value, since: '', until: '', sort: '', zoom: '' })}
         />
         <Choice
           label="Instants"
@@ -93,6 +94,14 @@ function headOfPast(ledger: Ledger | undefined): Head {
 type Tick = ForecastTick | LedgerTick;
 
 const isDropped = (tick: Tick) => tick.state === 'skipped' || tick.state === 'missed';
+
+// timeOf is from the begin to the end of the run of an instant, or when it was due. What still runs has no end.
+function timeOf(tick: Tick): [from: string, to: string | undefined] {
+  if ('started_at' in tick && tick.started_at) return [tick.started_at, tick.ended_at];
+  if ('begins_at' in tick && tick.begins_at) return [tick.begins_at, tick.ends_at ?? tick.begins_at];
+  return [tick.at, tick.at];
+}
+
 const jobType = (tick: Tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a>;
 const idOf = (tick: Tick) => `${tick.job_type} ${tick.at}`;
 
@@ -107,7 +116,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
   return (
     <Loaded of={found} what="The forecast">
       {(forecast) => {
-        const rows = forecast.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, tick.begins_at ?? tick.at, tick.ends_at ?? tick.begins_at ?? tick.at));
+        const rows = forecast.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, ...timeOf(tick)));
         const unknown = forecast.job_types.filter((t) => t.of === 0 && t.due > 0);
         const total = forecast.job_types.reduce((sum, t) => ({ runs: sum.runs + t.runs, skipped: sum.skipped + t.skipped }), {
           runs: 0,
@@ -117,7 +126,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
           <>
             {forecast.ticks.length > 0 && (
               <Section title="Over time">
-                <Days ticks={forecast.ticks} />
+                <Days ticks={forecast.ticks} now={forecast.as_of} />
                 <Ticks ticks={forecast.ticks} past={false} whole={{ from: Date.parse(forecast.as_of), to: Date.parse(forecast.ticks.at(-1)?.at ?? forecast.until) + 3_600_000 }} brush={chosenTime(params)} />
               </Section>
             )}
@@ -132,7 +141,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                 note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(forecast.more), by, first: 'soonest' })}
                 sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
-                empty={none(type, dropped ? 'will be skipped' : 'is due within seven days')}
+                empty={none(params, dropped ? 'will be skipped' : 'is due', 'within seven days')}
                 columns={[
                   { name: 'Job type', show: jobType, ...ofType },
                   {
@@ -159,17 +168,27 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
 }
 
 // none is the text of a list without instants, with a way out of its filter.
-const none = (type: string, what: string) =>
-  type === '' ? (
-    `Nothing ${what}.`
-  ) : (
+function none(params: URLSearchParams, what: string, week: string) {
+  const type = params.get('type') ?? '';
+  const { view } = chosenTime(params);
+  const when = view ? within(view) : week;
+  if (type === '' && !view) return `Nothing ${what} ${when}.`;
+  return (
     <>
-      Nothing of <code>{type}</code> {what}.{' '}
-      <button type="button" class="small" onClick={() => setParams({ type: '' })}>
+      Nothing {type !== '' && <>of <code>{type}</code> </>}{what} {when}.{' '}
+      <button type="button" class="small" onClick={() => setParams({ type: '', since: '', until: '' })}>
         Show all
       </button>
     </>
   );
+}
+
+// within is a chosen time in a sentence. A whole day has its name.
+function within({ from, to }: View): string {
+  const [first, last] = [new Date(from), new Date(to)];
+  const day = dayAround(first.toISOString());
+  return day.from === from && day.to === to ? `on ${dayOf(first)}` : `between ${brief(first)} and ${brief(last)}`;
+}
 
 // Due is an instant of a schedule, which may have several in a minute.
 function Due({ at }: { at: string }) {
@@ -222,13 +241,13 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
   return (
     <Loaded of={found} what="The ledger">
       {(ledger) => {
-        const rows = ledger.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, tick.started_at ?? tick.at, tick.ended_at ?? (tick.started_at ? undefined : tick.at)));
+        const rows = ledger.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, ...timeOf(tick)));
         const counts = Object.entries(ledger.counts).map(([state, n]) => `${n.toLocaleString('en')} ${state}`);
         return (
           <>
             {ledger.ticks.length > 0 && (
               <Section title="Over time">
-                <Days ticks={[...ledger.ticks].reverse()} past />
+                <Days ticks={ledger.ticks} now={ledger.as_of} past />
                 <Ticks ticks={ledger.ticks} past whole={spanOf(ledger)} brush={chosenTime(params)} />
               </Section>
             )}
@@ -245,7 +264,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                 note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(ledger.more || ledger.incomplete), by })}
                 sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
-                empty={none(type, dropped ? 'was skipped or missed' : 'was due in the last seven days')}
+                empty={none(params, dropped ? 'was skipped or missed' : 'was due', 'in the last seven days')}
                 columns={[
                   { name: 'Job type', show: jobType, ...ofType },
                   { name: 'State', show: (tick) => <State word={tick.outcome ?? tick.state} />, second: true, ...ofState },
@@ -263,31 +282,36 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
   );
 }
 
-// Days has one bar per day: ticks that run and ticks that do not. It leads to the instants of the day.
-function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
-  const days = new Map<string, { at: string; ran: number; dropped: number; missed: number }>();
+// Days has one bar per day: ticks that run and ticks that do not. It leads to the instants of the day. A run over midnight is one
+// of both days, as in the list.
+function Days({ ticks, now, past }: { ticks: Tick[]; now: string; past?: boolean }) {
+  const days = new Map<number, View & { ran: number; dropped: number; missed: number }>();
+  let day: View = { from: 0, to: -1 }; // Mostly that of the tick before.
   for (const tick of ticks) {
-    const day = dayOf(tick.at);
-    const sum = days.get(day) ?? { at: tick.at, ran: 0, dropped: 0, missed: 0 };
-    if (tick.state === 'missed') sum.missed++;
-    else if (tick.state === 'skipped') sum.dropped++;
-    else sum.ran++;
-    days.set(day, sum);
+    const [from, to = now] = timeOf(tick);
+    for (let at = Date.parse(from); at <= Date.parse(to); at = day.to + 1) {
+      if (at < day.from || at > day.to) day = dayAround(new Date(at).toISOString());
+      const sum = days.get(day.from) ?? { ...day, ran: 0, dropped: 0, missed: 0 };
+      if (tick.state === 'missed') sum.missed++;
+      else if (tick.state === 'skipped') sum.dropped++;
+      else sum.ran++;
+      days.set(day.from, sum);
+    }
   }
   if (days.size < 2) return null; // The head of the list has the numbers of one day.
   const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
   const height = (n: number) => (n / most) * 60;
   return (
     <ul class={past ? 'days past' : 'days'} aria-label="Instants a day">
-      {[...days].map(([day, d]) => (
-        <li key={day}>
-          <a href={hrefWith(paramsOf(dayAround(d.at)))}>
+      {[...days.values()].sort((a, b) => a.from - b.from).map((d) => (
+        <li key={d.from}>
+          <a href={hrefWith(paramsOf(d))}>
             <svg viewBox="0 0 40 60" preserveAspectRatio="none" aria-hidden="true">
               <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
               <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
               <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />
             </svg>
-            <span>{day}</span> <small>{plural(d.ran, 'run')}</small> {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}{' '}
+            <span>{dayOf(new Date(d.from))}</span> <small>{plural(d.ran, 'run')}</small> {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}{' '}
             {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
           </a>
         </li>

@@ -10,7 +10,7 @@ import { later } from '../later';
 import { itemName, RunName } from '../names';
 import { setParams } from '../route';
 import { runPath } from '../runs';
-import { Time } from '../time';
+import { Time, useTold } from '../time';
 import type { Item, Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { Awaited, type Head, Loaded, Meter, Page, Section, Table } from '../ui';
 import { WhoChanged } from './changes';
@@ -150,10 +150,21 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
 // mostKeys is the most holders of the page whose keys are read.
 const mostKeys = 20;
 
+<<<<<<< HEAD
 // Key is the dedupe key of a job. It never changes. Admission stores only its hash, so Key reads it from the run.
 function Key({ run, job }: { run: string; job: string }) {
   const path = `${runPath(run)}/items${query({ id: job, limit: 1 })}`;
   const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static' });
+=======
+// stays is the time after which the key of a holder is read: many go sooner, and each would be a request.
+const stays = 3000;
+
+// Key is the dedupe key of a job, which never changes. Admission knows it by its hash only.
+function Key({ of }: { of: Use }) {
+  const path = `${runPath(of.workflow_id)}/items${query({ id: of.for, limit: 1 })}`;
+  const enabled = useTold((now) => (now - Date.parse(of.since) >= stays ? 'stays' : '')) !== '';
+  const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static', enabled });
+>>>>>>> web1
   const key = found.data?.items[0]?.dedupe_key;
   return key ? <span class="key">{key} </span> : null;
 }
@@ -166,7 +177,7 @@ function Uses({ of, keyed, none, more = 0, waits = false }: { of: Use[]; keyed?:
         <li key={`${use.workflow_id}${use.id}`}>
           <RunName id={use.workflow_id} item={use.for} />
           {use.n !== undefined && use.n > 1 && ` ×${use.n}`}
-          {use.shared && ' (reads)'} {keyed?.has(use) && <Key run={use.workflow_id} job={use.for ?? ''} />}
+          {use.shared && ' (reads)'} {keyed?.has(use) && <Key of={use} />}
           <small>
             <Time at={use.since} />
           </small>{' '}

@@ -81,9 +81,17 @@ export function LogIn() {
   );
 }
 
+<<<<<<< HEAD
 // meet drops the stored state of this tab if another person logs in.
+=======
+// meet forgets what another person left at this tab, who may have logged in in a second one. The same one finds it again.
+>>>>>>> web1
 export const meet = ({ name }: Me) => {
-  if ((stored(personKey, 'sessionStorage') ?? name) !== name) forget();
+  if ((stored(personKey, 'sessionStorage') ?? name) !== name) {
+    forget();
+    login.anew();
+    fresh();
+  }
   store(personKey, name, 'sessionStorage');
 };
 const known = (signal?: AbortSignal) => get<Me>('/me', signal).then(meet);
@@ -91,6 +99,11 @@ const known = (signal?: AbortSignal) => get<Me>('/me', signal).then(meet);
 async function entered() {
   await known();
   login.set(false);
+  fresh();
+}
+
+// fresh reads everything again: permissions may differ.
+function fresh() {
   stream.restart();
   void client.resetQueries();
 }

@@ -46,11 +46,15 @@ export function Overview() {
             {({ needs: rows }) => <NeedsPerson rows={rows} />}
           </Loaded>
           <ToLookAt of={doctor.data} waits={doctor.isPending} />
-          <Failed of={failed} />
         </div>
         <div class="stack">
           <Waits told={new Set((needs.data?.needs ?? []).map((need) => need.name))} />
           <Running />
+        </div>
+        <div>
+          <div class="stack">
+            <Failed of={failed} />
+          </div>
         </div>
       </div>
       {!needs.isPending && !failed.isPending && (

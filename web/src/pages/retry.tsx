@@ -15,6 +15,11 @@ import './retry.css';
 const most = 100;
 const searched = 10;
 
+// noneFailed reports whether all that could be executed again was not executed. A failed job that is left out is no reason to
+// execute others.
+const noneFailed = ({ again_total, kept, kept_total, missed }: NonNullable<RetryPreview['jobs']>) =>
+  missed > 0 && again_total === 0 && kept_total === (kept ?? []).length && (kept ?? []).every(({ why }) => why === 'not_chosen');
+
 export function Preview({ id, body, values, set }: { id: string; body: Record<string, unknown>; values: Values; set: (values: Values) => void }) {
   const [found, setFound] = useState<RetryPreview>();
   const [error, setError] = useState<unknown>();
@@ -24,8 +29,13 @@ export function Preview({ id, body, values, set }: { id: string; body: Record<st
     setError(undefined);
     const take = (preview: RetryPreview) => {
       setFound(preview);
+<<<<<<< HEAD
       // The list of runs has no counts. If no job failed, the missed jobs are preselected.
       if (body.failed && values.missed === undefined && preview.jobs?.again_total === 0 && preview.jobs.missed > 0) set({ ...values, missed: 'true' });
+=======
+      // The list that offered it has no counts. If nothing failed, it begins with what was not executed.
+      if (body.failed && values.missed === undefined && preview.jobs && noneFailed(preview.jobs)) set({ ...values, missed: 'true' });
+>>>>>>> web1
     };
     send<RetryPreview>({ method: 'POST', path: `${runPath(id)}/retry-preview`, body }, ended.signal).then(take, (cause) => ended.signal.aborted || setError(cause));
     return () => ended.abort();

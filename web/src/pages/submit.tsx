@@ -1,6 +1,6 @@
 // Submit a job of a job type without a detection. The form comes from the handler.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Action } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
 import { quote } from '../api';
@@ -91,6 +91,10 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
   const draft = `submit.${type.name}`;
   const [form = blank, setForm] = useDraft<Submission>(draft);
   const [discarded, setDiscarded] = useState(0);
+  const fields = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (discarded > 0) fields.current?.querySelector('select')?.focus(); // The button is gone.
+  }, [discarded]);
   const set = (changes: Partial<Submission>) => setForm({ ...form, ...changes });
   const text = (name: 'key' | 'summary' | 'node', label: string, hint: string) => (
     <div class="field">
@@ -106,7 +110,7 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
     <div class="cols">
       <div class="stack">
         <Section title="The job" note="empty fields have the values of the job type">
-          <form key={discarded} class="submit" onSubmit={(event) => event.preventDefault()}>
+          <form key={discarded} ref={fields} class="submit" onSubmit={(event) => event.preventDefault()}>
             {which}
             <div class="field">
               <label for="priority">Priority</label>

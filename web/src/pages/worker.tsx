@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'preact/hooks';
 import { type Act, Action } from '../action';
 import { cordon, drain, removeWorker, resizeWorker, uncordon } from '../acts/workers';
 import { segment } from '../api';
@@ -132,15 +131,6 @@ function actsOf({ registration: { id }, mode, caps }: Worker): Act[] {
 // The verdict comes from the API.
 function Reboot({ worker }: { worker: Worker }) {
   const verdict = useGet<MayReboot>(`${path(worker.registration.id)}/reboot`);
-  // The stream carries no verdict. Its inputs are fields of the worker, so a change of them refetches the verdict.
-  const from = JSON.stringify([worker.state, (worker.report?.jobs ?? []).map((job) => job.job_id)]);
-  const judged = useRef(from);
-  useEffect(() => {
-    if (judged.current === from) return;
-    judged.current = from;
-    const again = () => verdict.refetch({ cancelRefetch: false });
-    void (verdict.isFetching ? again().then(again) : again()); // The first one joins what is on its way.
-  }, [from]);
   return (
     <Section title="May I reboot this node?">
       <Loaded of={verdict} what="The verdict" height={64}>

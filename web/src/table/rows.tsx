@@ -144,8 +144,10 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   };
   const everything = async () => {
     const found = await taken(0, Math.max(total ?? 0, pick?.partial ? mostPicked : rows.length));
-    settle(new Map(found.slice(0, mostPicked).map((row) => [id(row), row])), -1);
+    const next = new Map(found.slice(0, mostPicked).map((row) => [id(row), row]));
+    settle(next, -1);
     if (found.length >= mostPicked) say(`The first ${mostPicked.toLocaleString('en')} are selected.`);
+    else if (found.length > 0 && next.size < (total ?? 0)) say(`The list changed while its rows were read: ${next.size.toLocaleString('en')} of ${(total ?? 0).toLocaleString('en')} are selected. Select all again.`);
   };
   const move = (to: number) => {
     const index = Math.min(Math.max(to, 0), rows.length - 1);

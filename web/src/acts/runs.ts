@@ -62,17 +62,10 @@ function again(id: string, choice: (values: Values) => Record<string, unknown>, 
   };
 }
 
-<<<<<<< HEAD
 // retryRun retries the failed jobs of a run. In a run of a job type, missed adds the jobs that were never executed. Without a
 // failed job, missed is preselected.
-export function retryRun({ workflow_id: id, kind, progress, counts }: Pick<Run, 'workflow_id' | 'kind' | 'progress' | 'counts'>): Act {
-  const failed = (progress?.failed ?? 0) + (counts?.stale ?? 0);
-=======
-// retryRun retries what failed. Of a run of a job type, missed adds the jobs that were never executed; a run without a
-// failed job begins with it.
 export function retryRun({ workflow_id: id, kind, progress }: Pick<Run, 'workflow_id' | 'kind' | 'progress'>): Act {
   const failed = progress?.failed ?? 0;
->>>>>>> web1
   const label = failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry';
   if (kind === 'dag') return again(id, () => ({}), () => '', { label, each });
   const missed = (values: Values) => (values.missed ? values.missed === 'true' : progress !== undefined && failed === 0);

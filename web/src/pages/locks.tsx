@@ -150,21 +150,14 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
 // mostKeys is the most holders of the page whose keys are read.
 const mostKeys = 20;
 
-<<<<<<< HEAD
-// Key is the dedupe key of a job. It never changes. Admission stores only its hash, so Key reads it from the run.
-function Key({ run, job }: { run: string; job: string }) {
-  const path = `${runPath(run)}/items${query({ id: job, limit: 1 })}`;
-  const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static' });
-=======
 // stays is the time after which the key of a holder is read: many go sooner, and each would be a request.
 const stays = 3000;
 
-// Key is the dedupe key of a job, which never changes. Admission knows it by its hash only.
+// Key is the dedupe key of a job. It never changes. Admission stores only its hash, so Key reads it from the run.
 function Key({ of }: { of: Use }) {
   const path = `${runPath(of.workflow_id)}/items${query({ id: of.for, limit: 1 })}`;
   const enabled = useTold((now) => (now - Date.parse(of.since) >= stays ? 'stays' : '')) !== '';
   const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static', enabled });
->>>>>>> web1
   const key = found.data?.items[0]?.dedupe_key;
   return key ? <span class="key">{key} </span> : null;
 }

@@ -81,11 +81,7 @@ export function LogIn() {
   );
 }
 
-<<<<<<< HEAD
-// meet drops the stored state of this tab if another person logs in.
-=======
-// meet forgets what another person left at this tab, who may have logged in in a second one. The same one finds it again.
->>>>>>> web1
+// meet drops the stored state of this tab if another person logs in, also in another tab.
 export const meet = ({ name }: Me) => {
   if ((stored(personKey, 'sessionStorage') ?? name) !== name) {
     forget();

@@ -29,13 +29,8 @@ export function Preview({ id, body, values, set }: { id: string; body: Record<st
     setError(undefined);
     const take = (preview: RetryPreview) => {
       setFound(preview);
-<<<<<<< HEAD
       // The list of runs has no counts. If no job failed, the missed jobs are preselected.
-      if (body.failed && values.missed === undefined && preview.jobs?.again_total === 0 && preview.jobs.missed > 0) set({ ...values, missed: 'true' });
-=======
-      // The list that offered it has no counts. If nothing failed, it begins with what was not executed.
       if (body.failed && values.missed === undefined && preview.jobs && noneFailed(preview.jobs)) set({ ...values, missed: 'true' });
->>>>>>> web1
     };
     send<RetryPreview>({ method: 'POST', path: `${runPath(id)}/retry-preview`, body }, ended.signal).then(take, (cause) => ended.signal.aborted || setError(cause));
     return () => ended.abort();

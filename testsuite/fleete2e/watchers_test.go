@@ -36,19 +36,24 @@ func TestManyWatchers(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.client.SignalWorkflow(t.Context(), contract.FleetWorkflowID, "", contract.SignalWatchFleet, contract.WatchFleetInput{WorkflowID: id}))
 	}
-	heard := func() int64 {
-		least := int64(1 << 20)
-		for i := range watchers {
-			described, err := s.client.DescribeWorkflowExecution(t.Context(), fmt.Sprintf("watcher-%d", i), "")
-			require.NoError(t, err)
-			least = min(least, described.GetWorkflowExecutionInfo().GetHistoryLength())
-		}
-		return least
+	length := func(i int) int64 {
+		described, err := s.client.DescribeWorkflowExecution(t.Context(), fmt.Sprintf("watcher-%d", i), "")
+		require.NoError(t, err)
+		return described.GetWorkflowExecutionInfo().GetHistoryLength()
 	}
-	before := heard()
+	var before [watchers]int64
+	for i := range before {
+		before[i] = length(i)
+	}
 	_, err := register(t.Context(), s.client, registration("one-more", "1"))
 	require.NoError(t, err)
-	testsuite.WaitFor(t, time.Minute, "all to hear of it", func() bool { return heard() > before })
+	heard := 0
+	testsuite.WaitFor(t, time.Minute, "all to hear of it", func() bool {
+		for heard < watchers && length(heard) > before[heard] {
+			heard++
+		}
+		return heard == watchers
+	})
 	var view contract.FleetView
 	testsuite.WaitFor(t, time.Minute, "the registry answers", func() bool {
 		value, err := s.client.QueryWorkflow(t.Context(), contract.FleetWorkflowID, "", contract.QueryFleet)

@@ -127,10 +127,10 @@ func (s *site) plainWorkers(ids ...string) map[string]*sites.Process {
 // Where no worker is killed, one of a busy machine may be silent for long.
 const ofKilledWorker, ofBusyWorker = jobtype.Duration(4 * time.Second), jobtype.Duration(30 * time.Second)
 
-// plainGroup starts a group of plain jobs whose open jobs are 300.
+// plainGroup starts a group of plain jobs. It holds 201 of them, and the others are in a page: 100 of them are open.
 func (s *site) plainGroup(jobs, after int, heartbeatTimeout jobtype.Duration) client.WorkflowRun {
 	s.T.Helper()
-	return s.launchPlain("group/plain", contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: s.plainSpec(jobs, after, heartbeatTimeout)})
+	return s.launchPlain("group/plain", contract.JobGroupInput{RollEvents: 700, OpenJobs: 100, Spec: s.plainSpec(jobs, after, heartbeatTimeout)})
 }
 
 func (s *site) plainSpec(jobs, after int, heartbeatTimeout jobtype.Duration) contract.JobTypeSpec {
@@ -219,7 +219,7 @@ func (s *site) pages() (ids []string) {
 // group has not received. The next detection stores it again, and each job runs once.
 func TestADetectorDiesBetweenAPageAndItsUpdate(t *testing.T) {
 	t.Parallel()
-	const jobs = 1400
+	const jobs = 470
 	s := newSite(t)
 	workers := s.plainWorkers("node-a", "node-b")
 	run := s.plainGroup(jobs, 300, ofKilledWorker)
@@ -240,12 +240,12 @@ func TestADetectorDiesBetweenAPageAndItsUpdate(t *testing.T) {
 // TestTheControlPlaneDiesWithABacklog while jobs come into the window, and the group continues as new.
 func TestTheControlPlaneDiesWithABacklog(t *testing.T) {
 	t.Parallel()
-	const jobs = 1400
+	const jobs = 470
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
 	run := s.plainGroup(jobs, 0, ofBusyWorker)
-	for _, ended := range []int{50, 400, 900} {
+	for _, ended := range []int{20, 240, 330} {
 		s.awaitBook(fmt.Sprintf("%d jobs have ended", ended), func(b book) bool { return len(b.of("end")) >= ended })
 		s.control.Kill()
 		s.control = s.Start("server")
@@ -304,12 +304,12 @@ func TestALostPage(t *testing.T) {
 // done again, and nothing is lost.
 func TestABacklogIsReset(t *testing.T) {
 	t.Parallel()
-	const jobs = 1400
+	const jobs = 470
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
 	run := s.plainGroup(jobs, 0, ofBusyWorker)
-	s.awaitBook("jobs have ended", func(b book) bool { return len(b.of("end")) >= 500 })
+	s.awaitBook("jobs have ended", func(b book) bool { return len(b.of("end")) >= 300 })
 	for range 2 { // The second time the group has ended.
 		s.resetToFirstJob(run.GetID())
 		result := s.plainEnd(s.Client.Temporal().GetWorkflow(t.Context(), run.GetID(), ""))
@@ -337,18 +337,22 @@ func (s *site) sweep() {
 // resetToFirstJob sends the last run of a workflow back to the task that scheduled its first activity of a job.
 func (s *site) resetToFirstJob(workflowID string) {
 	s.T.Helper()
-	described, err := s.Client.Temporal().DescribeWorkflowExecution(s.T.Context(), workflowID, "")
-	require.NoError(s.T, err)
-	run, task := described.GetWorkflowExecutionInfo().GetExecution(), int64(0)
-	for events := s.Client.Temporal().GetWorkflowHistory(s.T.Context(), workflowID, run.GetRunId(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext() && task == 0; {
-		event, err := events.Next()
+	var run *commonpb.WorkflowExecution
+	task := int64(0)
+	testsuite.WaitFor(s.T, time.Minute, "a job of its last run", func() bool { // One that has just continued as new has none yet.
+		described, err := s.Client.Temporal().DescribeWorkflowExecution(s.T.Context(), workflowID, "")
 		require.NoError(s.T, err)
-		if call := event.GetActivityTaskScheduledEventAttributes(); call.GetActivityType().GetName() == contract.ExecuteActivity {
-			task = call.GetWorkflowTaskCompletedEventId()
+		run = described.GetWorkflowExecutionInfo().GetExecution()
+		for events := s.Client.Temporal().GetWorkflowHistory(s.T.Context(), workflowID, run.GetRunId(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext() && task == 0; {
+			event, err := events.Next()
+			require.NoError(s.T, err)
+			if call := event.GetActivityTaskScheduledEventAttributes(); call.GetActivityType().GetName() == contract.ExecuteActivity {
+				task = call.GetWorkflowTaskCompletedEventId()
+			}
 		}
-	}
-	require.NotZero(s.T, task)
-	_, err = s.Client.Temporal().ResetWorkflowExecution(s.T.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		return task != 0
+	})
+	_, err := s.Client.Temporal().ResetWorkflowExecution(s.T.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: s.Client.Namespace(), Reason: "test", RequestId: "reset-" + run.GetRunId(), WorkflowTaskFinishEventId: task, WorkflowExecution: run,
 	})
 	require.NoError(s.T, err)

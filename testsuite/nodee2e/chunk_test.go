@@ -18,10 +18,12 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// keyedGroup starts a group of plain jobs with dedupe keys. It holds 300 of them, and the others are in pages.
-func (s *site) keyedGroup(id string, jobs int) client.WorkflowRun {
+// keyedGroup starts a group of plain jobs with dedupe keys. It holds 201 of them, and the others are in pages if they are
+// 200 or more: the first chunk has 100 of them, a later one 50.
+func (s *site) keyedGroup(id string, of plainParams) client.WorkflowRun {
 	s.T.Helper()
-	return s.launchPlain(id, contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: s.specOf(plainParams{Jobs: jobs, Keyed: true}, ofBusyWorker)})
+	of.Keyed = true
+	return s.launchPlain(id, contract.JobGroupInput{RollEvents: 700, OpenJobs: 100, Spec: s.specOf(of, ofBusyWorker)})
 }
 
 // keysHeld counts the dedupe keys that admission holds; -1: it does not run yet.
@@ -39,12 +41,12 @@ func (s *site) keysHeld() int {
 // and no key is left behind.
 func TestTheControlPlaneDiesBetweenAChunkAndItsGrant(t *testing.T) {
 	t.Parallel()
-	const jobs = 2400
+	const jobs = 800 // 201 in the group, 350 in the first page, and the others in the second.
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
-	run := s.keyedGroup("group/plain", jobs)
-	for _, ended := range []int{1, 350, 800, 1300, 1900} {
+	run := s.keyedGroup("group/plain", plainParams{Jobs: jobs, Bytes: 1200})
+	for _, ended := range []int{1, 230, 380, 530, 680} {
 		s.awaitBook(fmt.Sprintf("%d jobs have ended", ended), func(b book) bool { return len(b.of("end")) >= ended })
 		s.control.Kill()
 		s.control = s.Start("server")
@@ -63,12 +65,12 @@ func TestTheControlPlaneDiesBetweenAChunkAndItsGrant(t *testing.T) {
 // TestAGroupWithChunksIsReset while it runs, and after its end.
 func TestAGroupWithChunksIsReset(t *testing.T) {
 	t.Parallel()
-	const jobs = 1400
+	const jobs = 500
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
-	run := s.keyedGroup("group/plain", jobs)
-	s.awaitBook("jobs of chunks have ended", func(b book) bool { return len(b.of("end")) >= 700 })
+	run := s.keyedGroup("group/plain", plainParams{Jobs: jobs})
+	s.awaitBook("jobs of chunks have ended", func(b book) bool { return len(b.of("end")) >= 300 })
 	for range 2 { // The second time the group has ended.
 		s.resetToFirstJob(run.GetID())
 		result := s.plainEnd(s.Client.Temporal().GetWorkflow(t.Context(), run.GetID(), ""))
@@ -83,13 +85,13 @@ func TestAGroupWithChunksIsReset(t *testing.T) {
 // TestAChunkWaitsForAFullAdmission with this reason in explain, also for one that takes the place of a terminated one.
 func TestAChunkWaitsForAFullAdmission(t *testing.T) {
 	t.Parallel()
-	const jobs = 900
+	const jobs = 450
 	s := newSite(t)
 	s.plainWorkers("node-a")
 	require.NoError(t, control.New(s.Client.Temporal(), contract.FleetConfig{}).EnsureAdmission(t.Context(), contract.EnsureAdmissionInput{}))
-	// There is room for the 300 jobs of the group, and none for a chunk. No job ends, so this remains.
-	s.fill(admission.MaxKeys - 310)
-	run := s.keyedGroup("group/plain", jobs)
+	// There is room for the 201 jobs of the group, and none for a chunk. No job ends, so this remains.
+	s.fill(admission.MaxKeys - 210)
+	run := s.keyedGroup("group/plain", plainParams{Jobs: jobs})
 	testsuite.WaitFor(t, time.Minute, "the jobs of the group are claimed", func() bool { return s.keysHeld() >= admission.MaxKeys-10 })
 	ref := starter.RunRef{WorkflowID: run.GetID()}
 	testsuite.WaitFor(t, time.Minute, "the next chunk waits", func() bool {
@@ -132,12 +134,12 @@ func (s *site) fill(n int) {
 // TestTwoBacklogsOfOneJobType: the second group leaves the backlog to the first. No key runs twice at once.
 func TestTwoBacklogsOfOneJobType(t *testing.T) {
 	t.Parallel()
-	const jobs = 1500
+	const jobs = 500
 	s := newSite(t)
 	s.plainWorkers("node-a")
-	first := s.keyedGroup("group/plain", jobs)
-	testsuite.WaitFor(t, time.Minute, "the window is claimed", func() bool { return s.keysHeld() > 500 })
-	second := s.plainEnd(s.keyedGroup("group/plain-2", jobs))
+	first := s.keyedGroup("group/plain", plainParams{Jobs: jobs})
+	testsuite.WaitFor(t, time.Minute, "the window is claimed", func() bool { return s.keysHeld() > 250 })
+	second := s.plainEnd(s.keyedGroup("group/plain-2", plainParams{Jobs: jobs}))
 	assert.Equal(t, contract.OutcomeSkipped, second.Outcome)
 	assert.Contains(t, second.Reason, "BACKLOG: group/plain works on a backlog of job type plain")
 	assert.Equal(t, contract.GroupCounts{Detected: jobs, AlreadyActive: jobs}, second.Counts)

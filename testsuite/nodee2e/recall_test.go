@@ -60,13 +60,13 @@ type recalledList struct {
 // TestTheJobsOfAGroupAreListedWithoutAControlPlane: the group has jobs in pages, in its record and in its window.
 func TestTheJobsOfAGroupAreListedWithoutAControlPlane(t *testing.T) {
 	t.Parallel()
-	const jobs = 900
+	const jobs = 450
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
-	run := s.keyedGroup("group/plain", jobs)
+	run := s.keyedGroup("group/plain", plainParams{Jobs: jobs})
 	ref := starter.RunRef{WorkflowID: run.GetID()}
-	s.awaitBook("the group works", func(b book) bool { return len(b.of("end")) >= 100 })
+	s.awaitBook("the group works", func(b book) bool { return len(b.of("end")) >= 40 })
 
 	// In the middle of its work: each job is listed once, and each one listed as completed has ended.
 	s.control.Kill()
@@ -84,7 +84,7 @@ func TestTheJobsOfAGroupAreListedWithoutAControlPlane(t *testing.T) {
 	s.control = s.Start("server")
 
 	// At rest: the answer equals that of the control plane.
-	s.awaitBook("the group works on", func(b book) bool { return len(b.of("end")) >= len(ended)+150 })
+	s.awaitBook("the group works on", func(b book) bool { return len(b.of("end")) >= len(ended)+50 })
 	s.holdAgain()
 	states := func() map[string]int {
 		counted := map[string]int{}

@@ -101,7 +101,7 @@ func TestTheOutcomeOfADetection(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, _, got, l := detecting(t)
 			f.faults.end = fault
-			requireCode(t, want, l.Detected(t.Context(), got.Cursor, false))
+			_ = requireCode(t, want, l.Detected(t.Context(), got.Cursor, false))
 			assert.Equal(t, contract.DetectActivityResult{Worker: "press"}, f.ends[0].result)
 		})
 	}
@@ -166,7 +166,7 @@ func TestPagesThatAreNotTaken(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // As the client's patience ends.
 			defer cancel()
 			_, err := l.Propose(ctx, got.Cursor, proposals("a"))
-			requireCode(t, want, err)
+			_ = requireCode(t, want, err)
 			assert.Equal(t, want == CodeUnavailable, len(f.pages) > 1, "only an unavailable server is asked again")
 			f.faults.page = nil
 			page, err := l.Propose(t.Context(), got.Cursor, proposals("a"))
@@ -204,8 +204,8 @@ func TestCursorsOfOthers(t *testing.T) {
 			"a job":             {ofJob, got.Cursor, CodeInvalid},
 		} {
 			_, err := row.lease.Propose(t.Context(), row.cursor, proposals("a"))
-			requireCode(t, row.want, err, name)
-			requireCode(t, row.want, row.lease.Detected(t.Context(), row.cursor, false), name)
+			_ = requireCode(t, row.want, err, name)
+			_ = requireCode(t, row.want, row.lease.Detected(t.Context(), row.cursor, false), name)
 		}
 		assert.Empty(t, f.pages)
 		assert.Empty(t, f.ends)

@@ -79,7 +79,7 @@ func TestReportsOfProgress(t *testing.T) {
 		_, err = l.Heartbeat(t.Context(), Progress{Checkpoint: make([]byte, jobtype.MaxCheckpointBytes)})
 		require.NoError(t, err)
 		_, err = l.Heartbeat(t.Context(), Progress{Checkpoint: make([]byte, jobtype.MaxCheckpointBytes+1)})
-		requireCode(t, CodeInvalid, err)
+		_ = requireCode(t, CodeInvalid, err)
 		assert.Len(t, f.beats, 2)
 	})
 }
@@ -125,7 +125,7 @@ func TestResultsThatAreTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := held(t)
 		large := jobtype.Result{Data: map[string]any{"x": strings.Repeat("x", jobtype.MaxResultBytes)}}
-		requireCode(t, CodeInvalid, l.Complete(t.Context(), large))
+		_ = requireCode(t, CodeInvalid, l.Complete(t.Context(), large))
 		assert.Empty(t, f.ends)
 		require.NoError(t, l.Complete(t.Context(), jobtype.Result{Output: strings.Repeat("x", 10*jobtype.MaxOutputBytes)}), "of an output the end is kept")
 		assert.LessOrEqual(t, len(f.ends[0].state(t).Result.Output), jobtype.MaxOutputBytes)
@@ -182,7 +182,7 @@ func TestTheEndOfADetection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := held(t)
 		l.leased.Detection = true
-		requireCode(t, CodeInvalid, l.Complete(t.Context(), jobtype.Result{}))
+		_ = requireCode(t, CodeInvalid, l.Complete(t.Context(), jobtype.Result{}))
 		assert.Empty(t, f.ends)
 		require.NoError(t, l.Fail(t.Context(), Failure{Message: "no cluster", Permanent: true}))
 		require.Len(t, f.ends, 1)

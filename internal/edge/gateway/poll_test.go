@@ -65,9 +65,9 @@ func TestAPolledJob(t *testing.T) {
 			Started: time.Now().UnixMilli(), Deadline: deadline.UnixMilli(),
 		}, l.leased)
 		_, err = Worker{w.g, identity{ID: "mill", Instance: "i1"}}.Lease(got.Lease)
-		requireCode(t, CodeNotYours, err)
+		_ = requireCode(t, CodeNotYours, err)
 		_, err = w.Lease(got.Lease + "A")
-		requireCode(t, CodeBadToken, err)
+		_ = requireCode(t, CodeBadToken, err)
 	})
 }
 
@@ -210,10 +210,10 @@ func TestPollsWithoutATask(t *testing.T) {
 			f, w := registered(t)
 			f.service.fault = row.fault
 			got, err := w.PollJob(t.Context(), PollInput{})
-			requireCode(t, row.want, err, name)
+			_ = requireCode(t, row.want, err, name)
 			assert.Nil(t, got)
 			found, err := w.PollDetection(t.Context(), 0)
-			requireCode(t, row.want, err, name)
+			_ = requireCode(t, row.want, err, name)
 			assert.Nil(t, found)
 		})
 	}
@@ -226,9 +226,9 @@ func TestPollsOfAnUnknownWorker(t *testing.T) {
 		f, w := registered(t)
 		delete(f.known, press.incarnation())
 		_, err := w.PollJob(t.Context(), PollInput{})
-		requireCode(t, CodeUnknownWorker, err)
+		_ = requireCode(t, CodeUnknownWorker, err)
 		_, err = w.PollDetection(t.Context(), 0)
-		requireCode(t, CodeUnknownWorker, err)
+		_ = requireCode(t, CodeUnknownWorker, err)
 		assert.Empty(t, f.service.polls)
 		f.faults.registry = errors.New("silent")
 		assert.NotNil(t, polled(t, f, w, PollInput{}, job(nil)))

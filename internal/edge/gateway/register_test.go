@@ -159,7 +159,7 @@ func TestAProcessReplacesItsPredecessor(t *testing.T) {
 		in.Previous = row.previous
 		_, err := near(t, f).Register(t.Context(), in)
 		if !row.replaces {
-			requireCode(t, CodeIDInUse, err, name)
+			_ = requireCode(t, CodeIDInUse, err, name)
 			assert.Len(t, f.registrations, 1, name)
 			continue
 		}
@@ -173,7 +173,7 @@ func TestAProcessReplacesItsPredecessor(t *testing.T) {
 	in := asking()
 	in.Previous = before("press", "i0", secret)
 	_, err := near(t, f).Register(t.Context(), in)
-	requireCode(t, CodeIDInUse, err)
+	_ = requireCode(t, CodeIDInUse, err)
 	assert.Len(t, f.registrations, 2)
 }
 
@@ -283,7 +283,7 @@ func TestOnlyTokensOfTheNamespaceAreOpened(t *testing.T) {
 	require.NoError(t, err)
 	for _, token := range []string{"", "rmw_", "rmw_!", TokenPrefix + lease, own, TokenPrefix + own + "A"} {
 		_, err := g.Worker(token)
-		requireCode(t, CodeBadToken, err, token)
+		_ = requireCode(t, CodeBadToken, err, token)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestWhoMayPing(t *testing.T) {
 				f, w := registered(t)
 				f.known[press.incarnation()] = row.standing
 				got, err := w.Ping(t.Context(), row.in)
-				requireCode(t, row.want, err)
+				_ = requireCode(t, row.want, err)
 				if row.want != "" {
 					assert.Empty(t, f.service.beats)
 					return
@@ -337,12 +337,12 @@ func TestAPingWithoutTheRegistry(t *testing.T) {
 		sent := f.service.beats[0].GetWorkerHeartbeat()
 		require.Len(t, sent, 2)
 		execute := sent[1].GetActivityTaskSlotsInfo()
-		assert.EqualValues(t, []int32{1, 1}, []int32{execute.GetCurrentUsedSlots(), execute.GetCurrentAvailableSlots()})
+		assert.Equal(t, []int32{1, 1}, []int32{execute.GetCurrentUsedSlots(), execute.GetCurrentAvailableSlots()})
 		assert.Equal(t, time.Unix(press.Started, 0).UTC(), sent[0].GetStartTime().AsTime())
 
 		f.service.fault = serviceerror.NewUnavailable("no")
 		_, err = w.Ping(t.Context(), Ping{})
-		requireCode(t, CodeUnavailable, err)
+		_ = requireCode(t, CodeUnavailable, err)
 	})
 }
 
@@ -359,7 +359,7 @@ func TestAWorkerUnregisters(t *testing.T) {
 
 		f.faults.signal = serviceerror.NewUnavailable("no")
 		polls := len(f.service.polls)
-		requireCode(t, CodeUnavailable, w.Unregister(t.Context()))
+		_ = requireCode(t, CodeUnavailable, w.Unregister(t.Context()))
 		assert.Len(t, f.service.polls, polls, "the worker may still want its tasks")
 	})
 }

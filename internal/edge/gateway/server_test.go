@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 	"testing"
@@ -123,7 +124,7 @@ func (f *far) QueryWorkflowWithOptions(ctx context.Context, in *client.QueryWork
 
 func (f *far) QueryWorkflow(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
 	f.commons++
-	return value(contract.RunCommon{Params: []byte(`{"of":"` + args[0].(string) + `"}`)}), f.faults.common
+	return value(contract.RunCommon{Params: []byte(`{"of":"` + fmt.Sprint(args[0]) + `"}`)}), f.faults.common
 }
 
 func (f *far) SignalWorkflow(_ context.Context, _, _, _ string, in any) error {

@@ -49,8 +49,8 @@ func TestBeatsOfARemoteWorker(t *testing.T) {
 		assert.Equal(t, enumspb.WORKER_STATUS_RUNNING, entry.GetStatus())
 		assert.Equal(t, started, entry.GetStartTime().AsTime())
 	}
-	assert.EqualValues(t, []int32{1, 2}, []int32{execute.GetActivityTaskSlotsInfo().GetCurrentUsedSlots(), execute.GetActivityTaskSlotsInfo().GetCurrentAvailableSlots()})
-	assert.EqualValues(t, []int32{2, 0}, []int32{detect.GetActivityTaskSlotsInfo().GetCurrentUsedSlots(), detect.GetActivityTaskSlotsInfo().GetCurrentAvailableSlots()})
+	assert.Equal(t, []int32{1, 2}, []int32{execute.GetActivityTaskSlotsInfo().GetCurrentUsedSlots(), execute.GetActivityTaskSlotsInfo().GetCurrentAvailableSlots()})
+	assert.Equal(t, []int32{2, 0}, []int32{detect.GetActivityTaskSlotsInfo().GetCurrentUsedSlots(), detect.GetActivityTaskSlotsInfo().GetCurrentAvailableSlots()})
 	assert.True(t, registry.Remote(execute))
 	assert.False(t, registry.Remote(detect), "the detect queue has the beats of node workers too")
 }

@@ -151,7 +151,7 @@ func TestAMissingSearchAttributeIsExplained(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, rpc.Advised(nil))
 	other := serviceerror.NewInvalidArgument("Namespace default has no mapping defined for search attribute Other")
-	assert.Equal(t, error(other), rpc.Advised(other))
+	assert.Same(t, other, rpc.Advised(other))
 	for _, name := range []string{contract.SearchAttributeJobType, contract.SearchAttributeOutcome} {
 		refused := serviceerror.NewInvalidArgument("Namespace default has no mapping defined for search attribute " + name)
 		err := rpc.Advised(refused)

@@ -31,7 +31,7 @@ func TestAnAbsentControlPlaneIsNotAskedForTwoSeconds(t *testing.T) {
 		time.Sleep(2*time.Second - 1) // The two seconds begin with the end of the request.
 		require.ErrorIs(t, ask(nil), errAbsent)
 		assert.Equal(t, 1, sent)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		require.NoError(t, ask(nil))
 		assert.Equal(t, 2, sent)
 		// Once it has answered, each request is sent, also after failures.

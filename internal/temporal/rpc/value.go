@@ -29,7 +29,7 @@ func Keyword(attributes *commonpb.SearchAttributes, name string) string {
 
 // KeywordAttribute encodes a Keyword like the SDK: search attributes bypass the data converter.
 func KeywordAttribute(name, value string) *commonpb.SearchAttributes {
-	data, _ := json.Marshal(value) // It never fails for a string.
+	data, _ := json.Marshal(value) //nolint:errchkjson // It never fails for a string.
 	return &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{name: {
 		Metadata: map[string][]byte{
 			converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON),

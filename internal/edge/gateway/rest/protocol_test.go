@@ -90,7 +90,7 @@ func (s *server) QueryWorkflowWithOptions(_ context.Context, in *client.QueryWor
 	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads(standing))}, nil
 }
 
-func (s *server) UpdateWorkflow(_ context.Context, in client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (s *server) UpdateWorkflow(_ context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	s.pages++
 	return answer{value: contract.DetectPageResult{}}, s.fault
 }

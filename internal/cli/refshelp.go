@@ -21,7 +21,7 @@ func (c *commands) refsHelp() *cli.Command {
   scrub:/srv/a.bin      the newest job with a dedupe key; :KEY is that of any job type
   worker/node-a         by kind: jobtype worker lane pool object receiver apikey dag
   rollout.yaml          a DAG in a file, for start, show and validate
-  -                     one reference per line of standard input, for commands that change things
+  -                     one reference per line of standard input, for commands that change things, except start
 
 A reference that means several things is refused, with one exact form per line.
 

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { type Act, ask } from './action';
 import { segment } from './api';
+import { login } from './connection';
 import { useGet } from './data';
 import { lookOf, type Mention, RunName, runName, Said } from './names';
 import { Remedies } from './remedies';
@@ -64,7 +65,9 @@ function Helped({ thing, name, close }: { thing: string; name: string; close: ()
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
-    return () => shown?.close(); // The dialog of a remedy takes its place, and gives the focus back to where it was.
+    return () => {
+      if (!login.snapshot()) shown?.close(); // The dialog of a remedy takes its place, and gives the focus back to where it was.
+    };
   }, []);
   return (
     <dialog ref={dialog} onClose={close} aria-label={`${name} now`}>

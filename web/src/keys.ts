@@ -54,7 +54,8 @@ function passed(event: KeyboardEvent): boolean {
 const verbs: Record<string, RegExp> = { a: /^Approve\b/, r: /^Retry\b/ };
 
 function pressed(key: string): boolean {
-  const rows = document.activeElement?.closest('[role=grid]') ?? document.querySelector('main [role=grid] .row.at');
+  // The header of Runs has a button for its last run, which is not the one of the row.
+  const rows = document.activeElement?.closest('[role=grid]') ?? document.querySelector('main [role=grid][aria-label=Runs] .row.at');
   const within = document.querySelector('main .bulk') ?? (rows ? null : document.querySelector('main'));
   const button = [...(within?.querySelectorAll<HTMLButtonElement>('button:not(:disabled)') ?? [])].find((one) => verbs[key]?.test(one.textContent ?? ''));
   button?.click();

@@ -312,7 +312,7 @@ func (c *commands) showErrors(failures []explain.Failure) {
 	c.Print("")
 	c.PrintTable(listed, "")
 	if more := len(failures) - maxFailures; more > 0 {
-		c.Print("and %d other messages: roundsman jobs RUN -s failed", more)
+		c.Print("and %d other messages: roundsman jobs RUN -s bad", more)
 	}
 }
 

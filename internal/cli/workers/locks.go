@@ -73,7 +73,6 @@ Examples:
 	}
 }
 
-// declared returns an error for an unused lane or pool that no job type names. An object exists only while it is used.
 // pageWith is the page of admission that has KIND/NAME, or the last one of its kind. Without a name it is the first one.
 func pageWith(ctx context.Context, read func(context.Context, contract.AdmissionFilter) (contract.AdmissionView, error), only string) (contract.AdmissionView, error) {
 	kind, name, _ := strings.Cut(only, "/")
@@ -90,6 +89,7 @@ func pageWith(ctx context.Context, read func(context.Context, contract.Admission
 	}
 }
 
+// declared returns an error for an unused lane or pool that no job type names. An object exists only while it is used.
 func declared(ctx *cli.Context, client *starter.Client, only string) error {
 	kind, name, _ := strings.Cut(only, "/")
 	if kind == "object" {

@@ -51,7 +51,8 @@ func (a *API) workers() {
 		ID: "may-reboot-worker", Method: http.MethodGet, Path: one + "/reboot", Tag: tag, Summary: "Check whether the worker's node may be rebooted",
 		Description: "Codes: FREE, DRAIN_FIRST (jobs run there), DRAINING (the same, without new work), WORK_WAITS (a job type has no other worker) or NOT_KNOWN (no fresh report of its jobs).",
 		May:         viewWorkers,
-		Live:        &feed.Topic{Every: queriedEvery, Busy: busyEvery, Of: []string{contract.FleetWorkflowID}},
+		// A job that begins is no change of the fleet.
+		Live: &feed.Topic{Every: busyEvery, Of: []string{contract.FleetWorkflowID}},
 	}, func(ctx context.Context, call *Call, in *WorkerPath) (workerview.Reboot, error) {
 		shown, err := workerview.Shown(ctx, call.Client, in.ID)
 		if err != nil {

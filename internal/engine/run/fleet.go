@@ -264,8 +264,8 @@ func (e *course) returnLost(now time.Time) {
 }
 
 func (e *board) returned(it *item) bool {
-	w, handler := e.fleet.byID[it.Worker], e.work[it.Work].Handler
-	return w.serves(handler) && w.executes(handler) >= 0 && !slices.Contains(it.Lacks, w.Instance)
+	w, work := e.fleet.byID[it.Worker], e.work[it.Work]
+	return w.serves(work.Handler) && w.executes(work.Handler) >= 0 && !slices.Contains(it.Lacks, w.Instance)
 }
 
 func (e *course) bringBack(it *item, now time.Time) {

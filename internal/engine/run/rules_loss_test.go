@@ -314,22 +314,34 @@ func TestAHeldItemWaitsForAWorkerThatCanRunIt(t *testing.T) {
 	}
 }
 
-// TestAHeldItemWaitsForItsHandler: the fleet of a DAG has workers without the handler, that of a group has none.
+// TestAHeldItemWaitsForItsHandler: the fleet of a DAG also has workers without the handler.
 func TestAHeldItemWaitsForItsHandler(t *testing.T) {
 	t.Parallel()
-	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, ExecutionTimeout: seconds(3600)}, node("a", 1), node("b", 1))
-	s.plain(1)
-	s.end(1, contract.FailureWorkerLost)
-	s.wait(time.Minute)
-	a, able := node("a", 1), node("a", 1)
-	a.Instance, able.Instance = "i2", "i3"
-	a.Capabilities = nil
-	assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{a, node("b", 1)}})))
-	s.reload()
-	assert.Empty(t, starts(s.wait(72*time.Hour)))
-	require.Empty(t, s.ended())
-	assert.Contains(t, s.e.WaitOf(1, s.now).Detail, "worker a is back, but cannot run it")
-	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{able, node("b", 1)}})))
+	for name, unfit := range map[string]func(*contract.WorkerView){
+		"without the handler":    func(w *contract.WorkerView) { w.Capabilities = nil },
+		"that cannot execute it": func(w *contract.WorkerView) { w.Capabilities[0].Execute = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fit := func(instance string) contract.WorkerView {
+				w := node("a", 1)
+				w.Instance, w.Labels = instance, map[string]string{"rack": "1"}
+				return w
+			}
+			s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, ExecutionTimeout: seconds(3600)}, fit("i1"), node("b", 1))
+			require.Equal(t, "1@a", starts(s.offer(Item{ID: 1, Want: Want{Labels: map[string]string{"rack": "1"}}})))
+			s.end(1, contract.FailureWorkerLost)
+			s.wait(time.Minute)
+			back := fit("i2")
+			unfit(&back)
+			assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{back, node("b", 1)}})))
+			s.reload()
+			assert.Empty(t, starts(s.wait(72*time.Hour)))
+			require.Empty(t, s.ended())
+			assert.Contains(t, s.e.WaitOf(1, s.now).Detail, "worker a is back, but cannot run it")
+			assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{fit("i3"), node("b", 1)}})))
+		})
+	}
 }
 
 // TestAHeldItemWaitsAgain: the worker came back, and goes before the item has started.

@@ -65,7 +65,7 @@ func TestNotBeforeAndExpiresAt(t *testing.T) {
 func TestAnItemThatRanDoesNotExpire(t *testing.T) {
 	t.Parallel()
 	for failure, expires := range map[Failure]bool{
-		contract.FailureFailed: false, contract.FailureWorkerLost: false, contract.FailureDraining: false, contract.FailureAtCapacity: true, contract.FailureUnsupported: true,
+		contract.FailureFailed: false, contract.FailureWorkerLost: false, contract.FailureDraining: true, contract.FailureAtCapacity: true, contract.FailureUnsupported: true,
 	} {
 		s := play(t, Config{}, jobtype.Policy{RetryLimit: 1, RetryBackoff: seconds(40), OnWorkerLoss: jobtype.WorkerLossReplace}, node("a", 1))
 		s.offer(Item{ID: 1, ExpiresAt: epoch.Add(30 * time.Second)})

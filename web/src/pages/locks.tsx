@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { resizePool } from '../acts/admission';
 import { get, query } from '../api';
+import { clock } from '../clock';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
@@ -156,7 +157,7 @@ const stays = 3000;
 // Key is the dedupe key of a job. It never changes. Admission stores only its hash, so Key reads it from the run.
 function Key({ of }: { of: Use }) {
   const path = `${runPath(of.workflow_id)}/items${query({ id: of.for, limit: 1 })}`;
-  const enabled = useTold((now) => (now - Date.parse(of.since) >= stays ? 'stays' : '')) !== '';
+  const enabled = useTold(() => (clock() - Date.parse(of.since) >= stays ? 'stays' : '')) !== '';
   const found = useQuery({ queryKey: [path, 'key'], queryFn: ({ signal }) => get<{ items: Item[] }>(path, signal), staleTime: 'static', enabled });
   const key = found.data?.items[0]?.dedupe_key;
   return key ? <span class="key">{key} </span> : null;

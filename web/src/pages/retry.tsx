@@ -18,7 +18,7 @@ const searched = 10;
 // noneFailed reports whether all that could be executed again was not executed. A failed job that is left out is no reason to
 // execute others.
 const noneFailed = ({ again_total, kept, kept_total, missed }: NonNullable<RetryPreview['jobs']>) =>
-  missed > 0 && again_total === 0 && kept_total === (kept ?? []).length && (kept ?? []).every(({ why }) => why === 'not_chosen');
+  missed > 0 && again_total === 0 && (kept_total === (kept ?? []).length || kept_total <= missed) && (kept ?? []).every(({ why }) => why === 'not_chosen');
 
 export function Preview({ id, body, values, set }: { id: string; body: Record<string, unknown>; values: Values; set: (values: Values) => void }) {
   const [found, setFound] = useState<RetryPreview>();

@@ -3,6 +3,7 @@ package authoring
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -44,7 +45,7 @@ type Instant struct {
 
 // SettingsBody is a change of settings. Settings or Document is set.
 type SettingsBody struct {
-	Version  string            `json:"version,omitempty" maxLength:"100" doc:"The version that was read: 412 (CHANGED) if the settings have changed since"`
+	Version  string            `json:"version,omitempty" maxLength:"100" doc:"The version that was read: 412 (CHANGED) if the settings have changed since, unless they already are as sent"`
 	Settings json.RawMessage   `json:"settings,omitempty" doc:"A merge patch (RFC 7396) of the entry"`
 	Document string            `json:"document,omitempty" doc:"A configuration with this entry alone, in place of the settings, YAML"`
 	Files    map[string]string `json:"files,omitempty" maxProperties:"1000" doc:"The files that the entry names; those in force need not be sent"`
@@ -186,11 +187,17 @@ func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTyp
 		return spec, nil // It is written.
 	}
 	after, err := e.laid(ctx, spec)
-	// A repeat finds the version that its first attempt wrote.
-	if e.body.Version != "" && e.body.Version != now.Version && err == nil && len(jobtypes.Changes(spec, after)) > 0 {
+	// A repeat finds the version that its first attempt wrote. Faults may be of what has changed since.
+	if e.body.Version != "" && e.body.Version != now.Version && (isOfDraft(err) || err == nil && len(jobtypes.Changes(spec, after)) > 0) {
 		return spec, problem.New(http.StatusPreconditionFailed, problem.CodeChanged, "the settings have changed since they were read").With("read them again, then decide")
 	}
 	return after, err
+}
+
+func isOfDraft(err error) bool {
+	_, faults := errors.AsType[config.Faults](err)
+	_, invalid := errors.AsType[*starter.InvalidError](err)
+	return faults || invalid
 }
 
 func (e *edit) laid(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {

@@ -90,7 +90,7 @@ type Progress struct {
 	Total   int `json:"total"`
 	Ended   int `json:"ended"`
 	Running int `json:"running"`
-	// Failed counts the failed and the stale items: those that a retry executes again.
+	// Failed counts failed and stale items. A retry executes them again.
 	Failed int `json:"failed"`
 	// HeldBack counts proposals that the retry budget holds back.
 	HeldBack int `json:"held_back,omitempty"`

@@ -68,7 +68,7 @@ class LogIn {
     return () => this.#listeners.delete(listener);
   };
   snapshot = () => this.#needed;
-  // persons counts those that this tab has met. The page of one is not that of the next.
+  // persons counts the persons of this tab. Each gets a page of their own.
   persons = () => this.#persons;
 
   anew() {

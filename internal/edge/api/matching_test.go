@@ -217,7 +217,7 @@ func (a answer) Get(_ context.Context, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// UpdateWorkflow does not know repeats: the workflow has continued as new.
+// UpdateWorkflow executes repeats again: the workflow has continued as new.
 func (f *fleetOfOne) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	switch in := o.Args[0].(type) {
 	case contract.ResizePoolInput:

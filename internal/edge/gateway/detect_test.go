@@ -177,7 +177,7 @@ func TestPagesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// A cursor is that of one detection and one worker.
+// A cursor belongs to one detection and one worker.
 func TestCursorsOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestCursorsOfOthers(t *testing.T) {
 	})
 }
 
-// The group's params travel with the cursor only where its template needs them: it is part of each request.
+// The cursor is part of each request, so it has the group's params only if its template needs them.
 func TestACursorIsSmall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

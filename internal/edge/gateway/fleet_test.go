@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// registered is a worker that the registry knows. It needs a bubble of synctest.
+// registered returns a worker of the registry. It needs a bubble of synctest.
 func registered(t *testing.T) (*far, Worker) {
 	t.Helper()
 	t.Cleanup(func() { time.Sleep(time.Minute) }) // The bubble ends after the last query, for which no call may wait.
@@ -106,7 +106,7 @@ func TestASilentRegistry(t *testing.T) {
 		}
 		_, _, err = ask(stranger)
 		require.ErrorIs(t, err, context.DeadlineExceeded, "nothing is known about a stranger")
-		// The next query has an answer, although nobody waited for it.
+		// The next query has an answer without a caller.
 		f.mu.Lock()
 		f.faults.registry, f.known[who] = nil, contract.WorkerSettings{Known: true, Held: true}
 		f.mu.Unlock()

@@ -84,7 +84,7 @@ func TestReportsOfProgress(t *testing.T) {
 	})
 }
 
-// The server's activity ends the attempt. If it is gone, the run gets a message, and the client hears so.
+// The activity at the server ends the attempt. If it is gone, the run gets a message, and the client LEASE_LOST.
 func TestASuccessIsDelivered(t *testing.T) {
 	t.Parallel()
 	gone := serviceerror.NewNotFound("no such activity")

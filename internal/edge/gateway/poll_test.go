@@ -39,7 +39,7 @@ func polled(t *testing.T, f *far, w Worker, in PollInput, inputs ...any) *Job {
 	return got
 }
 
-// A job comes with all that the worker needs, and its lease stays valid for its next process, but for no other worker.
+// A job is complete. Its lease is valid for the next process of the worker, and for no other worker.
 func TestAPolledJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -131,7 +131,7 @@ func TestAnswersToARegistration(t *testing.T) {
 	}
 }
 
-// A process that was killed is replaced at once by the one that has its token, and by no other.
+// Only a process with the token of a killed one replaces it at once.
 func TestAProcessReplacesItsPredecessor(t *testing.T) {
 	t.Parallel()
 	before := func(id, instance string, with []byte) string {
@@ -244,7 +244,7 @@ func (s *schedules) Create(_ context.Context, options client.ScheduleOptions) (c
 	return s, s.fault
 }
 
-// All gateways of a namespace get one secret, also those that start at the same moment.
+// All gateways of a namespace get one secret, even if they start at the same moment.
 func TestTheSecretOfANamespace(t *testing.T) {
 	t.Parallel()
 	s := &schedules{}
@@ -287,7 +287,7 @@ func TestOnlyTokensOfTheNamespaceAreOpened(t *testing.T) {
 	}
 }
 
-// A worker that the registry does not know registers again. One that left pings until its work has ended.
+// An unknown worker registers again. A leaving one pings until its work has ended.
 func TestWhoMayPing(t *testing.T) {
 	t.Parallel()
 	known, left := contract.WorkerSettings{Known: true}, contract.WorkerSettings{Known: true, Left: true}
@@ -346,7 +346,7 @@ func TestAPingWithoutTheRegistry(t *testing.T) {
 	})
 }
 
-// What was sent to a worker that leaves is returned, so that it goes elsewhere at once.
+// A job that was sent to a leaving worker is returned, and goes elsewhere at once.
 func TestAWorkerUnregisters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestAWrittenAddressIsJudged(t *testing.T) {
 	assert.ErrorContains(t, receiver.Receiver{Webhook: &receiver.Webhook{URL: "https://169.254.169.254/", AllowPrivate: true}}.Validate(), "link-local")
 }
 
-// The bounds of each range, also of those written as IPv6.
+// The bounds of each range, also in IPv6 notation.
 func TestRangesOfAddresses(t *testing.T) {
 	t.Parallel()
 	const public, private, never = 0, 1, 2
@@ -55,7 +55,7 @@ func TestRangesOfAddresses(t *testing.T) {
 	}
 }
 
-// A name that leads to this machine passes the check of the file, and not that of the connection.
+// A name of this machine passes the check of the file, but not the check of the connection.
 func TestAConnectionIsJudgedByItsAddress(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")

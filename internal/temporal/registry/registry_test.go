@@ -182,7 +182,7 @@ func TestARegistrationThatTheRegistryRefuses(t *testing.T) {
 	assert.True(t, registry.Final(fmt.Errorf("register: %w", err)))
 }
 
-// An unavailable server is asked until the caller ends, and that is not final.
+// Requests to an unavailable server are repeated until the caller ends. The error is not final.
 func TestTheCallerEndsARegistration(t *testing.T) {
 	t.Parallel()
 	f := &frontend{fault: serviceerror.NewUnavailable("no")}

@@ -19,7 +19,7 @@ func presence() *rpc.Presence {
 	return &rpc.Presence{Absent: func(err error) bool { return errors.Is(err, errAbsent) }}
 }
 
-// For two seconds after a missing answer nobody waits for the next one.
+// For two seconds after a missing answer no caller waits.
 func TestAnAbsentControlPlaneIsNotAskedForTwoSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

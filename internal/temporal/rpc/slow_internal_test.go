@@ -36,7 +36,7 @@ func TestNothingIsKeptOfUpdatesThatEnded(t *testing.T) {
 	}
 	require.NoError(t, send(t.Context(), "a", nil))
 	require.Error(t, send(t.Context(), "b", errors.New("broken")))
-	// The one who leaves the queue of a workflow keeps that of the others.
+	// A caller that leaves the queue of a workflow leaves the others in it.
 	var leaves []func()
 	for range updatesAtOnce {
 		leave, err := updates.acquire(t.Context(), "c")

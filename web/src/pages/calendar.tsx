@@ -95,7 +95,7 @@ type Tick = ForecastTick | LedgerTick;
 
 const isDropped = (tick: Tick) => tick.state === 'skipped' || tick.state === 'missed';
 
-// timeOf is from the begin to the end of the run of an instant, or when it was due. What still runs has no end.
+// timeOf is the time of the run of an instant, or when it was due. An open run has no end.
 function timeOf(tick: Tick): [from: string, to: string | undefined] {
   if ('started_at' in tick && tick.started_at) return [tick.started_at, tick.ended_at];
   if ('begins_at' in tick && tick.begins_at) return [tick.begins_at, tick.ends_at ?? tick.begins_at];

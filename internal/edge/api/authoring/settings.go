@@ -187,7 +187,7 @@ func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTyp
 		return spec, nil // It is written.
 	}
 	after, err := e.laid(ctx, spec)
-	// A repeat finds the version that its first attempt wrote. Faults may be of what has changed since.
+	// A repeat finds the version of its first attempt. A change since then may be the cause of a fault.
 	if e.body.Version != "" && e.body.Version != now.Version && (isOfDraft(err) || err == nil && len(jobtypes.Changes(spec, after)) > 0) {
 		return spec, problem.New(http.StatusPreconditionFailed, problem.CodeChanged, "the settings have changed since they were read").With("read them again, then decide")
 	}

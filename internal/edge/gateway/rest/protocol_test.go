@@ -29,7 +29,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// server is a Temporal server with a registry that knows everyone, and one task for each name.
+// server is a Temporal server with every worker in its registry, and one task for each name.
 type server struct {
 	client.Client
 
@@ -267,7 +267,7 @@ func TestDetailsOfProblems(t *testing.T) {
 	assert.Nil(t, rest.Problem(errors.New("not of the gateway")))
 }
 
-// A gateway that stops ends its polls; a client repeats such a request elsewhere.
+// A stopping gateway ends its polls, and clients repeat them elsewhere.
 func TestAGatewayThatStops(t *testing.T) {
 	t.Parallel()
 	far := &server{tasks: tasks{fault: serviceerror.NewUnavailable("no")}}
@@ -283,7 +283,7 @@ func TestAGatewayThatStops(t *testing.T) {
 	assert.Contains(t, got.Body.String(), "the gateway is being stopped")
 }
 
-// A key for one worker registers that one only, and a key with handlers only those, however they are named.
+// A key registers only its workers and handlers, in any spelling.
 func TestWhatAKeyMayRegister(t *testing.T) {
 	t.Parallel()
 	one := worker()

@@ -35,7 +35,7 @@ flock -n 9 || { echo "two at once" >> "$1/overlaps"; exit 9; }
 exec sleep "$2"
 `
 
-// nobody is the unprivileged user ID of every Linux.
+// nobody is the ID of an unprivileged user on every Linux.
 const nobody = 65534
 
 // site is a directory for all users, with lone and this test binary in it.

@@ -82,7 +82,7 @@ func (s *site) awaitReboot(id string, code reboot.Code) {
 	testsuite.WaitFor(s.T, time.Minute, id+": "+string(code), func() bool { return s.mayReboot(id).Code == code })
 }
 
-// mayReboot is the verdict of `workers show`. A slow control plane is asked again.
+// mayReboot is the verdict of `workers show`. It is read again if the control plane is slow.
 func (s *site) mayReboot(id string) workerview.Reboot {
 	s.T.Helper()
 	var shown struct {

@@ -202,7 +202,7 @@ func (f *fleetOfOne) ListWorkflow(context.Context, *workflowservice.ListWorkflow
 	return &workflowservice.ListWorkflowExecutionsResponse{}, nil
 }
 
-// answer is that of an update.
+// answer is the answer of an update.
 type answer struct {
 	client.WorkflowUpdateHandle
 

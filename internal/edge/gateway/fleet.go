@@ -36,7 +36,7 @@ type fleet struct {
 	next   *question
 	at     time.Time
 	silent bool
-	// heard is the time of the newest query that has ended. The end of an earlier one is out of date.
+	// heard is the time of the newest query that has ended. Answers to earlier queries are dropped.
 	heard time.Time
 }
 

@@ -27,8 +27,8 @@ func Serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	WriteBody(w, r, kept.Status, kept.Body.Bytes())
 }
 
-// Matches compares the If-Match of a request with a GET of its path. unread is the answer to the GET if it does not tell
-// whether anything has changed.
+// Matches compares the If-Match of a request with a GET of its path. unread is the answer to the GET if it is
+// an error other than 404.
 func Matches(r *http.Request, next http.Handler) (matches bool, unread *Answer) {
 	read := r.Clone(r.Context())
 	read.Method, read.Body, read.ContentLength = http.MethodGet, http.NoBody, 0

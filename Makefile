@@ -43,7 +43,7 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # which costs more than all other tests together. internal/cli mostly waits for servers, as end-to-end packages do, and the detector
 # would double its CPU time; `make race` has it. `make test WITHOUT_RACE=` tests both with it.
 WITHOUT_RACE ?= devserver internal/cli
-TEST_TIMEOUT ?= 40m
+TEST_TIMEOUT ?= 60m
 # A third of the time of a link, and half with the race detector, is for a debugger, see DWARF. tools/testrun keeps what was linked.
 TEST_LINK    ?= '-ldflags=-s -w'
 # Packages that are tested at once on two cores: some unit packages wait for servers.

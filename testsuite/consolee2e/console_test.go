@@ -25,7 +25,7 @@ var waits = []string{"still"}
 
 // atOnce files run at once, besides waits. Each stage is a control plane, a server, two workers and a browser. The files
 // of the shared stage run one after another.
-const atOnce = 2
+const atOnce = 3
 
 // TestInBrowser runs web/test: every page by axe-core and under its policy in both
 // themes, journeys by keyboard compared through the audit log with the lines for a

@@ -133,9 +133,11 @@ export function Dialog({ page }: { page: string }) {
   );
   useLayoutEffect(() => dialog.current?.showModal(), [act]);
   if (!act) return null;
-  if ('show' in act) return <>{act.show(() => asked === act && closed())}</>;
+  // The event of a closed dialog comes later, and another one may be open then.
+  const left = () => asked === act && closed();
+  if ('show' in act) return <>{act.show(left)}</>;
   return (
-    <dialog key={act} ref={dialog} onClose={closed} aria-label={act.title}>
+    <dialog key={act} ref={dialog} onClose={left} aria-label={act.title}>
       <Form act={act} close={() => dialog.current?.close()} />
     </dialog>
   );

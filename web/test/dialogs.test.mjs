@@ -92,6 +92,24 @@ test('dialogs of all pages', options, async () => {
   for (const kind of ['Run now', 'Pause', 'Backfill', 'Approve', 'Reject', 'Retry', 'Skip', 'Cancel', 'Drain', 'Cordon', 'Resize', 'Create a key', 'Run the job']) assert.ok(seen.some((one) => one.startsWith(kind)), `no dialog ${kind}`);
 });
 
+test('a dialog that opens before the event of the closed one stays open', options, async () => {
+  await stage.open(page, 'workers/node-a');
+  const button = async (name) => page.waitForSelector(`main ::-p-xpath(//button[normalize-space()='${name}'])`);
+  const [cordon, drain] = [await button('Cordon'), await button('Drain')];
+  await cordon.evaluate((e) => e.click());
+  await page.waitForSelector('dialog[open]');
+  await drain.evaluate(async (next) => {
+    const open = document.querySelector('dialog[open]');
+    const told = new Promise((done) => open.addEventListener('close', done));
+    open.close();
+    next.click();
+    await told;
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  });
+  assert.match(await page.$eval('dialog[open]', (e) => e.ariaLabel).catch(() => 'no dialog'), /^Drain/);
+  await closed();
+});
+
 test('search, keys, selected rows and menus', options, async () => {
   await stage.open(page, 'job-types');
   await page.keyboard.press('/');

@@ -82,18 +82,22 @@ function Guarded({ route, what = 'This page', children }: { route: Route; what?:
   return error ? <Failure error={error} what={`${what} cannot be drawn. Reload the page, or report this`} /> : <>{children}</>;
 }
 
-// Over holds a dialog. If it cannot be drawn, its error stands in its place.
-function Over({ close, children }: { close: () => void; children: ComponentChildren }) {
-  const [error, reset] = useErrorBoundary((cause) => console.error(cause));
+// Over holds a dialog. If it cannot be drawn, its error stands in its place. The event of a closed dialog comes later, and another
+// one may be asked for by then.
+function Over({ failed, closed, children }: { failed?: () => void; closed?: () => void; children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary((cause) => {
+    console.error(cause);
+    failed?.();
+  });
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), [error]);
   if (!error) return <>{children}</>;
-  const closed = () => {
-    close();
+  const left = () => {
+    closed?.();
     reset();
   };
   return (
-    <dialog ref={dialog} onClose={closed} aria-label="An error">
+    <dialog ref={dialog} onClose={left} aria-label="An error">
       <form method="dialog">
         <Failure error={error} what="This dialog cannot be drawn. Reload the page, or report this" />
         <div class="buttons">
@@ -157,12 +161,12 @@ export function App() {
         {asked ? <LogIn /> : <Guarded key={`${person} ${path}`} route={route}>{pageOf(route)}</Guarded>}
       </main>
       {!asked && (
-        <Over close={() => ask(undefined)}>
+        <Over failed={() => ask(undefined)}>
           <Dialog page={path} />
         </Over>
       )}
       {!asked && over && (
-        <Over key={over} close={leave}>
+        <Over key={over} closed={leave}>
           <Palette sheet={over === 'sheet'} close={leave} />
         </Over>
       )}

@@ -403,6 +403,28 @@ test('an action ends with its answer, also while a part of the page is not answe
   await page.close();
 });
 
+test('settings are read again when somebody changed them, and not while the audit log is not answered', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
+  await stage.open(page, 'job-types/compact');
+  const topic = '/job-types/compact';
+  await streams(page, topic);
+  const times = () => page.evaluate(() => window.requests.filter((one) => /compact.settings/.test(one)).length);
+  await until('its settings', async () => (await times()) > 0 && page.$('.settings-of .setting'));
+  const data = await stage.get(topic);
+  assert.ok(data.changed.at);
+  const shows = async (description, changed) => {
+    await page.evaluate((topic, data) => window.happens({ topic, data }), topic, { ...data, changed, spec: { ...data.spec, description } });
+    await until(description, () => page.$eval('main', (e, text) => e.innerText.includes(text), description));
+  };
+  const before = await times();
+  await shows('Unknown now.');
+  await shows('Known again.', data.changed);
+  assert.equal(await times(), before);
+  await shows('Changed now.', { ...data.changed, at: new Date().toISOString() });
+  await until('another request', async () => (await times()) === before + 1);
+  await page.close();
+});
+
 test('the span of "Started within" is by the clock of the control plane', { skip, timeout: 600_000 }, async () => {
   const page = await told();
   await page.evaluateOnNewDocument(() => {

@@ -267,7 +267,7 @@ export class Stage {
     page.faults = [];
     page.on('pageerror', (error) => page.faults.push(error.stack));
     page.on('console', (message) => {
-      if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED|status of (4|5)\d\d/.test(message.text())) page.faults.push(message.text());
+      if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED|ERR_NETWORK_CHANGED|status of (4|5)\d\d/.test(message.text())) page.faults.push(message.text());
     });
     await page.evaluateOnNewDocument(() => {
       window.violations = [];

@@ -38,7 +38,8 @@ export function Settings({ type }: { type: ShownJobType }) {
   const at = type.changed?.at;
   const first = useRef(at);
   useEffect(() => {
-    if (first.current !== at) void found.refetch(); // Somebody changed it.
+    if (at === undefined || first.current === at) return; // Without an answer of the audit log it is not known.
+    void found.refetch(); // Somebody changed it.
     first.current = at;
   }, [at]);
   return (

@@ -101,7 +101,7 @@ type DAGResult struct {
 	StartedAt  time.Time      `json:"started_at"`
 	EndedAt    time.Time      `json:"ended_at"`
 	DurationMS int64          `json:"duration_ms"`
-	// Tasks by id. The workflow's own result omits them above MaxResultTasks; starter.ShowDAG fills them in from Final.
+	// Tasks by id. The workflow's own result omits them above MaxResultTasks; Final has them then.
 	Tasks map[string]DAGTask `json:"tasks,omitempty"`
 	// Final is the last state of the run, compact. A resumed run starts from it.
 	Final []byte `json:"final,omitempty"`

@@ -35,12 +35,12 @@ type JobType struct {
 	Running []starter.RunRef `json:"running,omitempty"`
 	Recent  []ScheduledRun   `json:"recent,omitempty"`
 	Counts  JobTypeCounters  `json:"counts,omitzero"`
-	// Hold of the retry budget on the job type, and the number of held keys. See [JobTypes.AddHolds].
+	// Hold of the retry budget on the job type, and the number of held keys. See [Client.AddHolds].
 	HeldBack *contract.AdmissionHold `json:"held_back,omitempty"`
 	HeldKeys int                     `json:"held_keys,omitempty"`
-	// NoWorker is set while no worker can serve the job type. See [JobTypes.AddServed].
+	// NoWorker is set while no worker can serve the job type. See [Client.AddServed].
 	NoWorker bool `json:"no_worker,omitempty"`
-	// NO_WORKER for the job type or a task of its DAG. See [JobTypes.AddServed].
+	// NO_WORKER for the job type or a task of its DAG. See [Client.AddServed].
 	Missing string `json:"missing,omitempty"`
 	lacks   explain.Shortage
 	// Window is the state of its maintenance window; nil without a window.
@@ -64,7 +64,7 @@ type ScheduledRun struct {
 	// ScheduledAt is the tick, StartedAt the start of the group.
 	ScheduledAt time.Time `json:"scheduled_at"`
 	StartedAt   time.Time `json:"started_at"`
-	// Set by [JobTypes.AddOutcomes]; empty for a run that the server no longer has.
+	// Set by [Client.AddOutcomes]; empty for a run that the server no longer has.
 	Status  starter.RunStatus `json:"status,omitempty"`
 	Outcome contract.Outcome  `json:"outcome,omitempty"`
 	EndedAt time.Time         `json:"ended_at,omitzero"`

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Started is the result of [JobTypes.RunNow].
+// Started is the result of [Client.RunNow].
 type Started struct {
 	starter.RunRef
 

@@ -32,7 +32,7 @@ type Task struct {
 	// Gated tasks need external resources. They start without a place and take one after EventAdmit. Unmetered tasks
 	// cannot be gated.
 	Gated bool
-	// FanOut tasks stand for a fan-out whose tasks another task adds ([Addition.Under]). They are unmetered.
+	// FanOut tasks stand for a fan-out whose tasks another task adds (dag.Addition.Under). They are unmetered.
 	FanOut bool
 	// Payload is the task's definition, opaque here. Equal payloads are stored once.
 	Payload []byte

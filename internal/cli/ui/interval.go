@@ -22,7 +22,7 @@ func IntervalFlag() cli.Flag {
 	return &cli.DurationFlag{Name: FlagInterval, Usage: "look every `DURATION`", Value: starter.DefaultWatchInterval}
 }
 
-// CheckInterval refuses an interval below MinInterval.
+// CheckInterval refuses an interval below minInterval.
 func CheckInterval(ctx *cli.Context) error {
 	if interval := ctx.Duration(FlagInterval); interval < minInterval {
 		return Usagef("--interval %s: must be at least %s", interval, minInterval)

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// StdinName stands for standard input on a command line, stdinFile in messages.
+// StdinName stands for standard input on a command line, StdinFile in messages.
 const (
 	StdinName = "-"
 	StdinFile = "stdin"

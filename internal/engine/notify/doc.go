@@ -1,6 +1,6 @@
 // Package notify decides which receivers are notified of which events, and when a delivery is tried. It is pure.
 //
-// [Watch] turns observed runs, approvals and workers into notices, each once per receiver. It runs in the watcher, so
+// [State.Watch] turns observed runs, approvals and workers into notices, each once per receiver. It runs in the watcher, so
 // events without a rule reach no history.
 //
 // [Queue] holds the notices until they are delivered, one queue per receiver. A delivery is retried until it

@@ -89,7 +89,7 @@ type board struct {
 	// slot.
 	waits int
 	moved int
-	// crowds has the needs for which items wait, by [Needs.key].
+	// crowds has the needs for which items wait, by [Needs.Key].
 	crowds map[string]*crowd
 
 	classes map[string]*class

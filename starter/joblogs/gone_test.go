@@ -1,8 +1,11 @@
 package joblogs
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 
@@ -36,5 +39,33 @@ func TestWhyAnOutputIsGone(t *testing.T) {
 		c.part.Gone = c.part.gone(c.answer, c.started, c.last)
 		assert.Equal(t, c.want, c.part.Gone, name)
 		assert.Contains(t, c.part.noted(c.answer.Files).Note, c.note, name)
+	}
+}
+
+// TestAPartOfAResultBeginsWithAWholeCharacter, and parts one after another are the whole.
+func TestAPartOfAResultBeginsWithAWholeCharacter(t *testing.T) {
+	t.Parallel()
+	output := strings.Repeat("aé€😀", 5)
+	size := int64(len(output))
+	for offset := -size - 3; offset <= size+3; offset++ {
+		var part Part
+		part.fromResult(output, offset)
+		assert.True(t, utf8.ValidString(part.Text), "%d: %q", offset, part.Text)
+		assert.True(t, strings.HasSuffix(output, part.Text))
+		assert.Equal(t, size, part.Next)
+		assert.Equal(t, part.Next, part.Offset+int64(len(part.Text)))
+		wanted := offset
+		if offset < 0 {
+			wanted = max(0, size+offset)
+		}
+		assert.GreaterOrEqual(t, part.Offset, min(wanted, size))
+		assert.Less(t, part.Offset, min(wanted, size)+utf8.UTFMax)
+	}
+	for _, offset := range []int64{math.MinInt64, math.MaxInt64} {
+		var part Part
+		part.fromResult(output, offset)
+		assert.Equal(t, offset < 0, part.Text == output)
+		part.fromResult("", offset)
+		assert.Empty(t, part.Text)
 	}
 }

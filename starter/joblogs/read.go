@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
@@ -138,5 +139,8 @@ func (p *Part) fromResult(output string, offset int64) {
 		offset = max(0, size+offset)
 	}
 	offset = min(offset, size)
+	for offset < size && !utf8.RuneStart(output[offset]) {
+		offset++
+	}
 	p.Offset, p.Next, p.Text, p.From = offset, size, output[offset:], FromResult
 }

@@ -2,6 +2,7 @@ package jobtypes
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -114,5 +116,61 @@ func TestDifferentTimesHaveDifferentTexts(t *testing.T) {
 		a, b := draw("a"), draw("b")
 		assert.Equal(t, slices.Equal(expand(a), expand(b)), fieldText(a, 0, 23) == fieldText(b, 0, 23),
 			fmt.Sprint(expand(a), expand(b)))
+	})
+}
+
+// TestCalendarsOfAScheduleHaveItsDays: the server knows no "last", so such days become calendars for each length of a month.
+func TestCalendarsOfAScheduleHaveItsDays(t *testing.T) {
+	t.Parallel()
+	// A mask has the values of a field, and the years count from 2000.
+	masks := func(list []*schedulepb.StructuredCalendarSpec) (all [][6]uint64) {
+		mask := func(given []*schedulepb.Range, less int) (bits uint64) {
+			for _, value := range expand(given) {
+				bits |= 1 << (value - less)
+			}
+			return bits
+		}
+		for _, c := range list {
+			years := mask(c.GetYear(), 2000)
+			if len(c.GetYear()) == 0 {
+				years = math.MaxUint64
+			}
+			all = append(all, [6]uint64{mask(c.GetMinute(), 0), mask(c.GetHour(), 0), mask(c.GetDayOfMonth(), 0), mask(c.GetMonth(), 0), mask(c.GetDayOfWeek(), 0), years})
+		}
+		return all
+	}
+	due := func(calendars [][6]uint64, at time.Time) bool {
+		return slices.ContainsFunc(calendars, func(c [6]uint64) bool {
+			for k, value := range [6]int{at.Minute(), at.Hour(), at.Day(), int(at.Month()), int(at.Weekday()), at.Year() - 2000} {
+				if c[k]&(1<<value) == 0 {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	day := rapid.SampledFrom([]string{"mon", "sun", "last", "first sun", "last fri", "second tue", "1", "29", "31", "-1", "-2", "-31", "2028-02-29", "2027-12-31"})
+	rapid.Check(t, func(t *rapid.T) {
+		written := contract.ScheduleSpec{Cron: []string{"30 2 * * *", "0 23 * 2,12 *"}, Days: rapid.SliceOfN(day, 0, 3).Draw(t, "days"), Except: rapid.SliceOfN(day, 0, 2).Draw(t, "except")}
+		on, err := window.On(written.Days)
+		if err != nil {
+			t.Skip(err)
+		}
+		off, err := window.On(written.Except)
+		if err != nil {
+			t.Skip(err)
+		}
+		spec, err := scheduleSpec(written)
+		require.NoError(t, err)
+		included, excluded := masks(spec.GetStructuredCalendar()), masks(spec.GetExcludeStructuredCalendar())
+		first := time.Date(rapid.SampledFrom([]int{2026, 2027, 2028}).Draw(t, "year"), 1, 1, 0, 0, 0, 0, time.UTC)
+		for n := range 366 {
+			date := first.AddDate(0, 0, n)
+			wanted := on(date) && (len(written.Except) == 0 || !off(date))
+			winter := date.Month() == time.February || date.Month() == time.December
+			for at, is := range map[time.Time]bool{date.Add(150 * time.Minute): wanted, date.Add(23 * time.Hour): wanted && winter, date.Add(3 * time.Hour): false} {
+				require.Equal(t, is, due(included, at) && !due(excluded, at), "%s: %v", at, written)
+			}
+		}
 	})
 }

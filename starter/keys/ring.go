@@ -31,6 +31,8 @@ type Ring struct {
 	held record
 	at   time.Time
 	seen map[string]time.Time
+	// ended is the time of the last session that this process has ended.
+	ended time.Time
 }
 
 // NewRing returns a Ring for a store.
@@ -75,26 +77,26 @@ func (r *Ring) Ended(ctx context.Context, session Session) (bool, error) {
 	return held.ended(session), err
 }
 
-// EndSession ends one session and clears the memory, so that this process refuses the session at once.
+// EndSession ends one session. Reads that began before do not count, so that this process refuses the session at once.
 func (r *Ring) EndSession(ctx context.Context, session Session) error {
 	err := r.store.EndSession(ctx, session)
 	r.mu.Lock()
-	r.at = time.Time{}
+	r.ended = time.Now()
 	r.mu.Unlock()
 	return err
 }
 
 func (r *Ring) fresh(ctx context.Context) (record, error) {
 	r.mu.Lock()
-	held, at := r.held, r.at
+	held, at, ended := r.held, r.at, r.ended
 	r.mu.Unlock()
-	if !at.IsZero() && time.Since(at) < freshFor {
+	if at.After(ended) && time.Since(at) < freshFor {
 		return held, nil
 	}
-	return r.read(ctx)
+	return r.readSince(ctx, ended)
 }
 
-// A shared read that began earlier may miss a new key.
+// A shared read that began earlier may miss a new key, or the end of a session.
 func (r *Ring) readSince(ctx context.Context, since time.Time) (record, error) {
 	held, err := r.read(ctx)
 	r.mu.Lock()

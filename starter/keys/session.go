@@ -9,7 +9,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Beyond mostEnded, one entry ends all sessions of the person with most entries, so no session of another ends.
+// Beyond mostEnded, one entry ends all sessions of the person with most entries, so no session of another ends. More
+// persons than that keep their entries.
 const mostEnded = 500
 
 // sessionLasts is longer than any session, so that an entry outlives its session.
@@ -65,6 +66,9 @@ func kept(list []Session, now time.Time) []Session {
 		if entries[each.Name] > entries[most] {
 			most = each.Name
 		}
+	}
+	if entries[most] == 1 {
+		return list // One entry in place of one would only end the person's other sessions.
 	}
 	one := Session{Name: most}
 	list = slices.DeleteFunc(list, func(e Session) bool {

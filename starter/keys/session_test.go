@@ -27,6 +27,23 @@ func TestManyLogOutsEndNoSessionOfAnother(t *testing.T) {
 	assert.Empty(t, held.Ended, "entries that outlived their sessions are dropped")
 }
 
+// Everybody of a large company logs out: no other session of theirs ends.
+func TestLogOutsOfManyPersonsEndNoOtherSession(t *testing.T) {
+	t.Parallel()
+	now, held := time.Now().UTC(), record{}
+	const persons = mostEnded + 100
+	for i := range persons {
+		ended := Session{ID: fmt.Sprint("desk", i), Name: fmt.Sprint("p", i), At: now}
+		held.Ended = append(kept(held.Ended, now), ended)
+	}
+	for i := range persons {
+		name := fmt.Sprint("p", i)
+		assert.True(t, held.ended(Session{ID: fmt.Sprint("desk", i), Name: name, At: now.Add(-time.Hour)}), name)
+		assert.False(t, held.ended(Session{ID: "phone", Name: name, At: now.Add(-time.Hour)}), name)
+	}
+	assert.Len(t, held.Ended, persons)
+}
+
 // A session by key has the name of its key, so one entry covers all sessions of that key.
 func TestSessionsByKeyHaveTheNameOfTheirKey(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,7 +96,7 @@ func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 	kept := etag.NewAnswer(http.Header{})
 	r, err := http.NewRequestWithContext(ctx, each.Method, Prefix+each.Path, bytes.NewReader(each.Body))
 	switch {
-	case err != nil || !strings.HasPrefix(each.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path: // It would be a redirection.
+	case err != nil || !strings.HasPrefix(each.Path, "/"):
 		guard.Refuse(kept, problem.Newf(http.StatusUnprocessableEntity, "", "%q is no path", each.Path))
 	case !a.takesInBulk(r):
 		guard.Refuse(kept, problem.Newf(http.StatusUnprocessableEntity, "", "%s %s is no operation of a bulk", each.Method, each.Path))

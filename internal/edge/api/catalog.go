@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -36,11 +37,15 @@ func (c *catalog) declare(o Operation) {
 // Operations returns all operations by id.
 func (c *catalog) Operations() map[string]Operation { return c.needs }
 
+// operationOf knows no path that the server would redirect.
 func (c *catalog) operationOf(r *http.Request) (Operation, bool) {
+	if path.Clean(r.URL.Path) != r.URL.Path {
+		return Operation{}, false
+	}
 	_, pattern := c.mux.Handler(r)
-	method, path, _ := strings.Cut(pattern, " ")
+	method, of, _ := strings.Cut(pattern, " ")
 	for _, o := range c.needs {
-		if o.Method == method && Prefix+o.Path == path {
+		if o.Method == method && Prefix+o.Path == of {
 			return o, true
 		}
 	}

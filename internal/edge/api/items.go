@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,6 +147,8 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 // mostSearched bounds the runs that one request searches.
 const mostSearched = 200
 
+const searchList = "search"
+
 type searchInput struct {
 	Key     string    `query:"key" required:"true" minLength:"1" maxLength:"1024" doc:"Jobs with this dedupe key, tasks with this id or key, and tasks of a fan-out for this item"`
 	State   []string  `query:"state" doc:"Only items in one of these states"`
@@ -174,12 +177,11 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 		return foundItems{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 	}
 	answer := foundItems{AsOf: time.Now().UTC()}
-	runs, next, err := a.runsPage(ctx, call, "search", in.Cursor, starter.RunFilter{JobType: in.JobType, SubDAGs: true, Since: in.Since}, mostSearched)
+	var runs []starter.Run
+	var err error
+	runs, answer.Next, err = a.runsPage(ctx, call, searchList, in.Cursor, starter.RunFilter{JobType: in.JobType, SubDAGs: true, Since: in.Since}, mostSearched)
 	if err != nil {
 		return answer, err
-	}
-	if answer.Next, answer.Searched = next, len(runs); len(runs) > 0 {
-		answer.BackTo = runs[len(runs)-1].Started
 	}
 	found, err := call.Client.Runs().SearchAmong(ctx, runs, starter.ItemSearch{States: in.State, DedupeKey: in.Key, Limit: starter.All})
 	if err != nil && !call.Sees(access.Scope{}) { // It names runs.
@@ -189,11 +191,35 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 		return answer, err
 	}
 	seen := access.Filter(call.Rights, call.operation.May, found, func(item starter.Item) access.Scope { return scopeOfThing(item.Run.WorkflowID) })
-	answer.Items = orEmpty(starter.Listed(seen[:min(len(seen), in.Limit)]))
+	if len(seen) > in.Limit {
+		var cursorErr error
+		if runs, answer.Next, cursorErr = a.fitting(in, runs, seen[in.Limit]); cursorErr != nil {
+			return answer, cursorErr
+		}
+		seen = slices.DeleteFunc(seen[:in.Limit], func(item starter.Item) bool { return !slices.ContainsFunc(runs, holding(item)) })
+	}
+	if answer.Searched = len(runs); len(runs) > 0 {
+		answer.BackTo = runs[len(runs)-1].Started
+	}
+	answer.Items = orEmpty(starter.Listed(seen))
 	if err != nil {
 		answer.Missed = err.Error()
 	}
 	return answer, nil
+}
+
+// fitting ends a page before the run of its first item too many. A first run with too many items is cut.
+func (a *API) fitting(in *searchInput, runs []starter.Run, beyond starter.Item) (fit []starter.Run, next string, err error) {
+	fit = runs[:max(1, slices.IndexFunc(runs, holding(beyond)))]
+	at := runsPosition{}
+	if err = a.cursors.Resume(searchList, in.Cursor, &at); err == nil {
+		next, err = a.cursors.Next(searchList, at.after(fit))
+	}
+	return fit, next, err
+}
+
+func holding(item starter.Item) func(starter.Run) bool {
+	return func(run starter.Run) bool { return run.WorkflowID == item.Run.WorkflowID }
 }
 
 // Unreadable times stay unknown.

@@ -40,7 +40,7 @@ func TestPreferWait(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]time.Duration{
 		"": 0, "wait=3": 3 * time.Second, "respond-async, wait=3": 3 * time.Second, "return=minimal; wait=70": time.Minute,
-		"wait=0": 0, "wait=-1": 0, "wait=x": 0, "waiting=3": 0, "wait=9999999999999999999": 0,
+		"wait=0": 0, "wait=-1": 0, "wait=x": 0, "waiting=3": 0, "wait=9999999999999999999": 0, "wait=9223372037": time.Minute, "wait=18446744074": time.Minute,
 	} {
 		assert.Equal(t, want, waitWanted(header), header)
 	}

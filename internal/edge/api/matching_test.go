@@ -335,3 +335,34 @@ func TestAConditionOfADryRun(t *testing.T) {
 	assert.Equal(t, http.StatusOK, put())
 	assert.Equal(t, http.StatusPreconditionFailed, put())
 }
+
+// TestAKeyIsOfOneRequestOfOneCaller: a client that uses a key twice learns of it before anything is done.
+func TestAKeyIsOfOneRequestOfOneCaller(t *testing.T) {
+	t.Parallel()
+	c := &cabinet{}
+	handler := c.handler()
+	for _, row := range []struct {
+		who, path, body, key string
+		status               int
+		code                 string
+	}{
+		{"admin", "/thing", `{"value":"a"}`, "k", http.StatusOK, ""},
+		{"admin", "/thing", `{"value":"a"}`, "k", http.StatusOK, ""},
+		{"admin", "/thing", `{"value":"b"}`, "k", http.StatusUnprocessableEntity, "KEY_REUSED"},
+		{"admin", "/thing", `{"value": "a"}`, "k", http.StatusUnprocessableEntity, "KEY_REUSED"},
+		{"admin", "/thing?dry_run=true", `{"value":"a"}`, "k", http.StatusUnprocessableEntity, "KEY_REUSED"},
+		{"admin", "/thing", `{"value":"b"}`, "l", http.StatusOK, ""},
+		{"operator", "/thing", `{"value":"c"}`, "k", http.StatusOK, ""},
+		{"viewer", "/thing", `{"value":"c"}`, "k", http.StatusForbidden, "ACCESS_DENIED"},
+		{"admin", "/thing", `{"value":"d"}`, strings.Repeat("k", 200), http.StatusOK, ""},
+		{"admin", "/thing", `{"value":"d"}`, strings.Repeat("k", 201), http.StatusUnprocessableEntity, "INVALID"},
+	} {
+		before := c.replace
+		answer := ask(t, handler, row.who, http.MethodPut, api.Prefix+row.path, row.body, "Idempotency-Key", row.key)
+		require.Equal(t, row.status, answer.Code, "%+v: %s", row, answer.Body)
+		if row.code != "" {
+			assert.Equal(t, row.code, codeOf(t, answer), "%+v", row)
+			assert.Equal(t, before, c.replace, "%+v", row)
+		}
+	}
+}

@@ -235,6 +235,71 @@ func TestPagesOfFoundJobsHaveEachOnce(t *testing.T) {
 	assert.Equal(t, []string{contract.JobID(7), contract.JobID(5)}, seen)
 }
 
+// holders are open groups with jobs of one key.
+type holders struct {
+	visibility
+
+	jobs map[string]int
+}
+
+func (h *holders) QueryWorkflowWithOptions(_ context.Context, in *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	asked, is := in.Args[0].(contract.JobsQueryInput)
+	if !is {
+		return nil, fmt.Errorf("%T is no query of jobs", in.Args[0])
+	}
+	result := contract.JobsQueryResult{Total: h.jobs[in.WorkflowID]}
+	for i := asked.After + 1; i <= h.jobs[in.WorkflowID] && len(result.Jobs) < asked.Limit; i++ {
+		result.Jobs = append(result.Jobs, contract.JobView{JobID: contract.JobID(i), DedupeKey: asked.DedupeKey})
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(result)
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+}
+
+// TestPagesOfASearchLeaveNoItemOut: the limit of a page may be in the middle of the searched runs.
+func TestPagesOfASearchLeaveNoItemOut(t *testing.T) {
+	t.Parallel()
+	h, now := &holders{jobs: map[string]int{}}, time.Now().UTC().Truncate(time.Second)
+	const runs, all = 9, 11
+	for i := range runs {
+		id := contract.GroupWorkflowID(fmt.Sprint("scrub-", i))
+		h.jobs[id] = 1 + i%4/3 // Two in every fourth run.
+		h.runs = append(h.runs, &workflowpb.WorkflowExecutionInfo{
+			Execution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: id}, Type: &commonpb.WorkflowType{Name: contract.JobGroupWorkflow},
+			StartTime: timestamppb.New(now.Add(-time.Duration(i/3) * time.Hour)), Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		})
+	}
+	handler := api.New(api.Options{Auth: callers(), Client: starter.New(h, "", nil), Secret: []byte("of these pages")}).Handler()
+	for limit := 1; limit <= all+1; limit++ {
+		h.requests = 0
+		var seen []string
+		searched := 0
+		for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+			require.LessOrEqual(t, pages, runs, "limit %d", limit)
+			found := ask(t, handler, "admin", http.MethodGet, fmt.Sprintf("%s/items?key=k&limit=%d&cursor=%s", api.Prefix, limit, url.QueryEscape(cursor)), "")
+			require.Equal(t, http.StatusOK, found.Code, found.Body.String())
+			var page struct {
+				Items    []starter.Item
+				Searched int
+				Next     string
+			}
+			require.NoError(t, json.Unmarshal(found.Body.Bytes(), &page))
+			assert.LessOrEqual(t, len(page.Items), limit)
+			for _, item := range page.Items {
+				seen = append(seen, item.Run.WorkflowID+item.ID)
+			}
+			searched, cursor = searched+page.Searched, page.Next
+		}
+		want := all
+		if limit == 1 {
+			want = runs // The first of each.
+		}
+		slices.Sort(seen)
+		assert.Len(t, slices.Compact(slices.Clone(seen)), want, "limit %d: %v", limit, seen)
+		assert.Len(t, seen, want, "limit %d: %v", limit, seen)
+		assert.Equal(t, runs, searched, "limit %d", limit)
+	}
+}
+
 // TestCountsMoveNoCursor: a run that has continued as new begins in its last part for a list, and in its first for a reader.
 func TestCountsMoveNoCursor(t *testing.T) {
 	t.Parallel()

@@ -129,7 +129,7 @@ func waitWanted(header string) time.Duration {
 	for part := range strings.FieldsFuncSeq(header, func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
 		if text, is := strings.CutPrefix(part, "wait="); is {
 			if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
-				return min(time.Duration(seconds)*time.Second, longestWait)
+				return time.Duration(min(seconds, int(longestWait/time.Second))) * time.Second
 			}
 		}
 	}

@@ -209,7 +209,7 @@ func TestARequestOfOthersIsRefusedAlone(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{"/shelves/gate~x": feed.Refused, "/shelves/scrub-1": feed.Snapshot}, seen)
-	for _, none := range []string{"/version", "/shelves", "/nowhere", "//", "/%zz", "/job-types/scrub/pause"} {
+	for _, none := range []string{"/version", "/shelves", "/nowhere", "//", "/shelves/../shelves/gate~x", "//shelves/gate~x", "/./shelves/gate~x", "/%zz", "/job-types/scrub/pause"} {
 		assert.Equal(t, http.StatusUnprocessableEntity, ask(t, server.Config.Handler, "viewer", http.MethodGet, "/api/v1/events?topic="+url.QueryEscape(none), "").Code, none)
 	}
 }

@@ -37,7 +37,11 @@ func nextInstants(schedule contract.ScheduleSpec, after time.Time, n int) ([]tim
 		found := 0
 		for at, looks := expression.Next(after.In(zone)), 0; !at.IsZero() && found < n && looks < mostLooks; looks++ {
 			if !on(at) || except(at) {
-				at = expression.Next(time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, zone).Add(-1))
+				next := expression.Next(time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, zone).Add(-1))
+				if !next.After(at) { // Clocks may leave out a midnight, and this day is not over.
+					next = expression.Next(at)
+				}
+				at = next
 				continue
 			}
 			instants, found = append(instants, at.UTC()), found+1

@@ -17,7 +17,7 @@ func (s *Session) greet(now time.Time, in *pb.WorkerHello) {
 	}
 	s.profile = Profile{ID: in.GetWorkerId(), Instance: clip(in.GetWorkerInstanceId()), Address: clip(in.GetAddress()), Version: clip(in.GetWorkerVersion())}
 	for _, capability := range in.GetCapabilities() {
-		if !s.knows(capability.GetJobType()) && (capability.GetCanDetect() || capability.GetCanExecute()) {
+		if !s.knows(capability.GetJobType()) && able(capability) {
 			s.profile.JobTypes = append(s.profile.JobTypes, JobType{Capability: capability})
 			s.profile.Detect = max(s.profile.Detect, slots(int(capability.GetMaxDetectionConcurrency()), 1))
 			s.profile.Execute = max(s.profile.Execute, slots(int(capability.GetMaxExecutionConcurrency()), 1))
@@ -37,6 +37,8 @@ func (s *Session) greet(now time.Time, in *pb.WorkerHello) {
 		}})
 	}
 }
+
+func able(c *pb.JobTypeCapability) bool { return c.GetCanDetect() || c.GetCanExecute() }
 
 func (s *Session) knows(jobType string) bool {
 	return slices.ContainsFunc(s.profile.JobTypes, func(known JobType) bool { return known.Capability.GetJobType() == jobType })
@@ -63,7 +65,7 @@ func (s *Session) helloFault(in *pb.WorkerHello) string {
 func (s *Session) greetAgain(now time.Time, in *pb.WorkerHello) {
 	same := in.GetWorkerId() == s.profile.ID
 	for _, capability := range in.GetCapabilities() {
-		same = same && s.knows(capability.GetJobType())
+		same = same && (s.knows(capability.GetJobType()) || !able(capability))
 	}
 	for _, known := range s.profile.JobTypes {
 		same = same && slices.ContainsFunc(in.GetCapabilities(), func(c *pb.JobTypeCapability) bool { return proto.Equal(c, known.Capability) })

@@ -12,8 +12,11 @@ import (
 
 const maxID = 256
 
-// Workers that do not queue detections return atCapacity for those, too.
-const atCapacity = "is at capacity"
+// full reports whether a message means that the worker has no free slot. Workers do not queue detections, either. Errors
+// of the work itself may contain similar words.
+func full(message string) bool {
+	return strings.Contains(message, "executor is at capacity") || strings.Contains(message, "detector is at capacity")
+}
 
 // A worker accepts work a moment before the work can be canceled.
 const maxDenied = 2
@@ -140,7 +143,7 @@ func (s *Session) acknowledge(now time.Time, in *pb.WorkerAcknowledge) {
 	case r == nil:
 		s.refuse(now, CodeUnknownRequest, "acknowledgement of "+clip(id))
 	case !in.GetAccepted():
-		if strings.Contains(in.GetMessage(), atCapacity) {
+		if full(in.GetMessage()) {
 			s.end(r, AtCapacity, clip(in.GetMessage()), nil)
 			return
 		}
@@ -172,7 +175,7 @@ func (s *Session) detected(now time.Time, in *pb.DetectionComplete) {
 	total := int(in.GetTotalProposals())
 	switch {
 	case r == nil:
-	case !in.GetSuccess() && strings.Contains(in.GetErrorMessage(), atCapacity):
+	case !in.GetSuccess() && full(in.GetErrorMessage()):
 		s.end(r, AtCapacity, clip(in.GetErrorMessage()), nil)
 	case !in.GetSuccess():
 		s.end(r, failure(in.GetErrorMessage()), clip(in.GetErrorMessage()), nil)
@@ -214,7 +217,7 @@ func (s *Session) completed(now time.Time, in *pb.JobCompleted) {
 	switch {
 	case in.GetSuccess():
 		s.end(r, Succeeded, "", in.GetResult())
-	case strings.Contains(in.GetErrorMessage(), atCapacity):
+	case full(in.GetErrorMessage()):
 		s.end(r, AtCapacity, clip(in.GetErrorMessage()), nil)
 	default:
 		s.end(r, failure(in.GetErrorMessage()), clip(in.GetErrorMessage()), in.GetResult())

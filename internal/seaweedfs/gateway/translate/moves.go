@@ -6,8 +6,14 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Moves returns the moves of a volume_balance job; none for other job types.
-func Moves(job *pb.JobSpec) []*pb.BalanceMove {
+// work is a job or the proposal of a job.
+type work interface {
+	GetJobType() string
+	GetParameters() map[string]*pb.ConfigValue
+}
+
+// Moves returns the moves of volume_balance work; none for other job types.
+func Moves(job work) []*pb.BalanceMove {
 	if job.GetJobType() != "volume_balance" {
 		return nil
 	}

@@ -43,13 +43,12 @@ func defaultEvery(jobType string) time.Duration {
 
 func hintsOf(d *pb.JobTypeDescriptor) Hints {
 	defaults := d.GetAdminRuntimeDefaults()
-	every := time.Duration(defaults.GetDetectionIntervalMinutes()) * time.Minute
-	if every <= 0 {
+	every := time.Duration(min(max(defaults.GetDetectionIntervalMinutes(), 0), 365*24*60)) * time.Minute
+	if every == 0 {
 		every = defaultEvery(d.GetJobType())
 	}
 	return Hints{
-		JobType: d.GetJobType(), Version: d.GetDescriptorVersion(), Enabled: defaults.GetEnabled(),
-		Every: jobtype.Duration(min(every, 365*24*time.Hour)),
+		JobType: d.GetJobType(), Version: d.GetDescriptorVersion(), Enabled: defaults.GetEnabled(), Every: jobtype.Duration(every),
 	}
 }
 

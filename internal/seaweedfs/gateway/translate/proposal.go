@@ -2,15 +2,17 @@ package translate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -30,7 +32,7 @@ func (p *Packer) Proposal(found *pb.JobProposal) jobtype.Proposal {
 		return jobtype.Refused(key, err)
 	}
 	proposal := jobtype.Proposal{
-		DedupeKey: key, Summary: OneLine(found.GetSummary(), jobtype.MaxSummaryBytes), Detail: Text(found.GetDetail(), maxDetail),
+		DedupeKey: key, Summary: OneLine(found.GetSummary(), jobtype.MaxSummaryBytes), Detail: jobtype.Clip(found.GetDetail(), maxDetail),
 		Priority: priorityOf(found.GetPriority()), Params: params, Exclusive: objects(found),
 		NotBefore: timeOf(found.GetNotBefore()), ExpiresAt: timeOf(found.GetExpiresAt()),
 		EstimatedRuntime: estimate(found.GetParameters()[estimateKey]),
@@ -80,7 +82,8 @@ func timeOf(at *timestamppb.Timestamp) time.Time {
 // volumeKey matches `vacuum:7:photos` and `volume_balance_batch:volume_balance:7+volume_balance:8`.
 var volumeKey = regexp.MustCompile(`(?:^|[:+])(?:vacuum|volume_balance|erasure_coding|ec_balance):(\d{1,10})(?:[:+]|$)`)
 
-// Parallel work on one volume of erasure-coded shards corrupts them.
+// Parallel work on one volume of erasure-coded shards corrupts them. The key of a large batch is a hash, so its volumes
+// are read from its moves.
 func objects(found *pb.JobProposal) []string {
 	var all []string
 	key := found.GetDedupeKey()
@@ -91,6 +94,9 @@ func objects(found *pb.JobProposal) []string {
 	}
 	if id, ok := plain(found.GetParameters()["volume_id"]).(int64); ok && id > 0 {
 		all = append(all, Volume(fmt.Sprint(id)))
+	}
+	for _, move := range Moves(found) {
+		all = append(all, Volume(fmt.Sprint(move.GetVolumeId())))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -130,82 +136,58 @@ const (
 	outputKey = "output"
 )
 
-// Result omits values beyond the bound, the largest first, and names them.
+// Result omits values beyond the bound, the largest first, and names their number.
 func Result(done *pb.JobResult) jobtype.Result {
+	values := done.GetOutputValues()
 	result := jobtype.Result{Summary: OneLine(done.GetSummary(), 1<<10)}
+	if text, ok := values[outputKey].GetKind().(*pb.ConfigValue_StringValue); ok {
+		kept := tail.New(jobtype.MaxOutputBytes)
+		_, _ = kept.Write([]byte(text.StringValue))
+		result.Output = kept.Text()
+	}
 	type entry struct {
 		name string
 		size int
 	}
 	var entries []entry
 	total := 0
-	for name, value := range done.GetOutputValues() {
-		one := entry{name, len(value.String()) + len(name)}
-		if text, ok := value.GetKind().(*pb.ConfigValue_StringValue); ok && name == outputKey {
-			result.Output = Tail(text.StringValue, jobtype.MaxOutputBytes)
+	for name, value := range values {
+		if _, isText := value.GetKind().(*pb.ConfigValue_StringValue); isText && name == outputKey {
 			continue
 		}
+		one := entry{name, encodedSize(name, value)}
 		entries = append(entries, one)
 		total += one.size
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.name, b.name)) })
-	left := 0
-	for total > maxOutputs && left < len(entries) {
+	texts, _ := json.Marshal(result)
+	room, left := min(maxOutputs, jobtype.MaxResultBytes-1<<10-len(texts)), 0
+	for total > room && left < len(entries) {
 		total -= entries[left].size
 		left++
 	}
+	if len(entries) > 0 {
+		result.Data = map[string]any{}
+	}
 	for _, kept := range entries[left:] {
-		if result.Data == nil {
-			result.Data = map[string]any{}
-		}
-		result.Data[Text(kept.name, 200)] = readable(plain(done.GetOutputValues()[kept.name]))
+		result.Data[jobtype.Clip(kept.name, 200)] = plain(values[kept.name])
 	}
 	if left > 0 {
-		if result.Data == nil {
-			result.Data = map[string]any{}
-		}
 		result.Data["values_left_out"] = left
 	}
 	return result
 }
 
-func readable(value any) any {
-	if text, ok := value.(string); ok {
-		return Text(text, maxOutputs)
+// encodedSize returns the size as JSON, or an estimate of a value that is too large anyway.
+func encodedSize(name string, value *pb.ConfigValue) int {
+	if size := proto.Size(value); size > maxOutputs {
+		return size
 	}
-	return value
+	encoded, _ := json.Marshal(object{name: plain(value)})
+	return len(encoded)
 }
 
 // OneLine returns text in one line of valid UTF-8, at most limit bytes.
 func OneLine(text string, limit int) string {
-	return Text(strings.Join(strings.Fields(Text(text, 4*limit)), " "), limit)
-}
-
-// Text returns the head of text, at most limit bytes of valid UTF-8.
-func Text(text string, limit int) string {
-	if len(text) > limit {
-		text = text[:limit]
-	}
-	return strings.ToValidUTF8(trimRune(text), "")
-}
-
-// Tail returns the end of text, at most limit bytes of valid UTF-8.
-func Tail(text string, limit int) string {
-	if len(text) > limit {
-		text = text[len(text)-limit:]
-		for len(text) > 0 && !utf8.RuneStart(text[0]) {
-			text = text[1:]
-		}
-	}
-	return strings.ToValidUTF8(text, "")
-}
-
-func trimRune(text string) string {
-	for cut := 0; cut < utf8.UTFMax && len(text) > 0; cut++ {
-		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
-			return text
-		}
-		text = text[:len(text)-1]
-	}
-	return text
+	return jobtype.OneLine(strings.Join(strings.Fields(text), " "), limit)
 }

@@ -61,10 +61,12 @@ func formSchema(form *pb.ConfigForm, defaults map[string]*pb.ConfigValue) (schem
 				continue
 			}
 			properties[name] = fieldSchema(field, value, section.GetTitle())
-			must := field.GetRequired() && !hasDefault
+			must := field.GetRequired() && !hasDefault && !field.GetReadOnly()
 			switch other := field.GetVisibleWhenField(); {
 			case other != "" && field.GetVisibleWhenEquals() != nil:
-				conditions = append(conditions, condition(field, defaults[other], must))
+				shown := defaults[other] != nil && sameJSON(plain(defaults[other]), plain(field.GetVisibleWhenEquals()))
+				conditions = append(conditions, condition(field, shown, must))
+				needed = needed || must && shown
 			case must:
 				required = append(required, name)
 			}
@@ -85,15 +87,15 @@ func formSchema(form *pb.ConfigForm, defaults map[string]*pb.ConfigValue) (schem
 	if len(conditions) > 0 {
 		schema["allOf"] = conditions
 	}
-	return schema, len(required) > 0
+	return schema, needed || len(required) > 0
 }
 
-// condition forbids an invisible field, and requires a visible one if must is set.
-func condition(field *pb.ConfigField, otherDefault *pb.ConfigValue, must bool) object {
+// condition forbids an invisible field, and requires a visible one if must is set. A field that is shown by default is
+// visible without the other field.
+func condition(field *pb.ConfigField, shown, must bool) object {
 	other, wanted := field.GetVisibleWhenField(), plain(field.GetVisibleWhenEquals())
 	visible := object{"properties": object{other: object{"const": wanted}}}
-	if otherDefault == nil || !sameJSON(plain(otherDefault), wanted) {
-		// The default of a missing field is another value.
+	if !shown {
 		visible["required"] = []string{other}
 	}
 	rule := object{"if": visible, "else": object{"properties": object{field.GetName(): false}}}

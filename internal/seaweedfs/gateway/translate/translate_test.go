@@ -62,9 +62,9 @@ func descriptor() *pb.JobTypeDescriptor {
 	}
 }
 
-func TestFormsBecomeSchemas(t *testing.T) {
-	t.Parallel()
-	schema, err := translate.Schema(descriptor())
+func compile(t *testing.T, d *pb.JobTypeDescriptor) *jsonschema.Schema {
+	t.Helper()
+	schema, err := translate.Schema(d)
 	require.NoError(t, err)
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	require.NoError(t, err)
@@ -72,6 +72,19 @@ func TestFormsBecomeSchemas(t *testing.T) {
 	require.NoError(t, compiler.AddResource("form.json", document))
 	compiled, err := compiler.Compile("form.json")
 	require.NoError(t, err)
+	return compiled
+}
+
+func validate(t *testing.T, compiled *jsonschema.Schema, params string) error {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(params))
+	require.NoError(t, err)
+	return compiled.Validate(value)
+}
+
+func TestFormsBecomeSchemas(t *testing.T) {
+	t.Parallel()
+	compiled := compile(t, descriptor())
 	for params, valid := range map[string]bool{
 		`{}`:                                          true,
 		`{"worker":{"threshold":0.5}}`:                true,
@@ -98,9 +111,8 @@ func TestFormsBecomeSchemas(t *testing.T) {
 		`{"admin":{"mode":"some","filter":"a1"}}`:     false,
 		`{"admin":{"mode":"some","filter":"abcdef"}}`: false,
 	} {
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(params))
-		require.NoError(t, err)
-		assert.Equal(t, valid, compiled.Validate(value) == nil, "%s: %v", params, compiled.Validate(value))
+		err := validate(t, compiled, params)
+		assert.Equal(t, valid, err == nil, "%s: %v", params, err)
 	}
 }
 
@@ -181,13 +193,7 @@ func TestProposalsTravelVerbatim(t *testing.T) {
 
 func TestWhatDoesNotFitIsRefusedWithItsReason(t *testing.T) {
 	t.Parallel()
-	noise := make([]byte, 4<<10)
-	state := uint32(1)
-	for i := range noise {
-		state = state*1664525 + 1013904223
-		noise[i] = byte(state >> 24)
-	}
-	proposal := packer(t).Proposal(&pb.JobProposal{DedupeKey: "k", Parameters: map[string]*pb.ConfigValue{"x": {Kind: &pb.ConfigValue_BytesValue{BytesValue: noise}}}})
+	proposal := packer(t).Proposal(&pb.JobProposal{DedupeKey: "k", Parameters: map[string]*pb.ConfigValue{"x": raw(noise(4 << 10))}})
 	require.ErrorContains(t, proposal.Validate(), "limit")
 	_, err := packer(t).Unpack(json.RawMessage(`{}`))
 	require.ErrorContains(t, err, "roundsman start")

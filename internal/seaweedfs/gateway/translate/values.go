@@ -115,7 +115,7 @@ func valueOf(kind pb.ConfigFieldType, written any) (*pb.ConfigValue, error) {
 		}
 	case pb.ConfigFieldType_CONFIG_FIELD_TYPE_DURATION:
 		if seconds, ok := float(written); ok && math.Abs(seconds) < math.MaxInt64/float64(time.Second) {
-			return &pb.ConfigValue{Kind: &pb.ConfigValue_DurationValue{DurationValue: durationpb.New(time.Duration(seconds * float64(time.Second)))}}, nil
+			return &pb.ConfigValue{Kind: &pb.ConfigValue_DurationValue{DurationValue: durationpb.New(time.Duration(math.Round(seconds * float64(time.Second))))}}, nil
 		}
 	case pb.ConfigFieldType_CONFIG_FIELD_TYPE_STRING, pb.ConfigFieldType_CONFIG_FIELD_TYPE_ENUM:
 		if text, ok := written.(string); ok {

@@ -5,7 +5,11 @@ import (
 	"strings"
 )
 
-const environmentFile = "environment"
+// The files of faults outside files.
+const (
+	environmentFile = "environment"
+	noFile          = "configuration"
+)
 
 // TEMPORAL_ADDRESS set for one command must win.
 func (l *loader) temporalFromEnvironment(into *Temporal) {

@@ -19,6 +19,11 @@ type Fault struct {
 	Message string `json:"message"`
 }
 
+// OfFile reports whether the fault is in a file. Others are in the environment or the command line.
+func (f Fault) OfFile() bool {
+	return f.Line > 0 || f.File != environmentFile && f.File != noFile
+}
+
 // String renders "file:line:column: path: message", which editors and terminals link.
 func (f Fault) String() string {
 	var text strings.Builder

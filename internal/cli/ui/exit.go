@@ -120,10 +120,13 @@ func (e Env) Finish(ctx context.Context, err error) int {
 	return code
 }
 
+// Faults of the environment are before those of files.
 func ofFile(err error) bool {
-	_, configuration := errors.AsType[config.Faults](err)
+	if faults, configuration := errors.AsType[config.Faults](err); configuration {
+		return len(faults) == 0 || faults[0].OfFile()
+	}
 	_, dag := errors.AsType[spec.Faults](err)
-	return configuration || dag
+	return dag
 }
 
 // apart undoes [errors.Join]. Another error with several causes is one.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The files of faults outside files.
+// File of the faults of the environment, and of the command line.
 const (
 	environmentFile = "environment"
 	noFile          = "configuration"

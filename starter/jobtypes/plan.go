@@ -290,7 +290,7 @@ func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (
 	if other, readable := s.ownerOf(current); other != "" && other != DevOwner && wanted.spec.Owner != "" && other != wanted.spec.Owner {
 		note := fmt.Sprintf("it belongs to the configuration of owner %s: rename the job type, or delete it there", other)
 		if !readable {
-			note = fmt.Sprintf("owner %s created it, and its stored settings cannot be read: apply it there; if its owner has changed since, apply it once without owner", other)
+			note = fmt.Sprintf("owner %s created it, and its stored settings cannot be read: apply it there; if its owner has changed since, leave out owner for one `roundsman apply %s`", other, name)
 		}
 		return assessment{change: Change{JobType: name, Action: ActionConflict, Note: note}}, nil
 	}

@@ -9,7 +9,7 @@ import (
 
 // Fault is one fault of a configuration.
 type Fault struct {
-	// File is the path as given, or "environment".
+	// File is the path as given, [EnvironmentFile] or [NoFile].
 	File string `json:"file"`
 	// Line and Column count from 1; 0 means the whole file.
 	Line   int `json:"line,omitempty"`
@@ -17,11 +17,6 @@ type Fault struct {
 	// Path of the setting, such as job_types.scrub.policy.retry_limit; empty for the file itself.
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
-}
-
-// OfFile reports whether the fault is in a file. Others are in the environment or the command line.
-func (f Fault) OfFile() bool {
-	return f.Line > 0 || f.File != environmentFile && f.File != noFile
 }
 
 // String renders "file:line:column: path: message", which editors and terminals link.

@@ -120,10 +120,11 @@ func (e Env) Finish(ctx context.Context, err error) int {
 	return code
 }
 
-// Faults of the environment are before those of files.
+// Faults outside files are before those of files.
 func ofFile(err error) bool {
-	if faults, configuration := errors.AsType[config.Faults](err); configuration {
-		return len(faults) == 0 || faults[0].OfFile()
+	if faults, configuration := errors.AsType[config.Faults](err); configuration && len(faults) > 0 {
+		first := faults[0]
+		return first.Line > 0 || first.File != config.EnvironmentFile && first.File != config.NoFile
 	}
 	_, dag := errors.AsType[spec.Faults](err)
 	return dag

@@ -1,8 +1,9 @@
 package fleete2e
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,14 +20,18 @@ import (
 // them in one workflow task.
 func TestManyWatchers(t *testing.T) {
 	t.Parallel()
-	const watchers, workers = 400, 40
+	const watchers, workers = 500, 5
 	s := &site{t: t, server: replay.StartServer(t)}
 	s.client = s.server.Client(t)
 	s.startControl()
 	for i := range workers {
 		r := registration(testsuite.CrowdID(i), "1")
-		// A view of some 15 KiB: from 16 on it would be compressed.
-		r.Labels = map[string]string{"rack": strings.Repeat(fmt.Sprint(i), 40), "disk": strings.Repeat("x", 40)}
+		r.Labels = map[string]string{}
+		for n := range 15 { // A view of 16 KiB, of which compression leaves some 12.
+			noise := make([]byte, 150)
+			_, _ = rand.Read(noise) // It never fails.
+			r.Labels[fmt.Sprint(n)] = base64.RawURLEncoding.EncodeToString(noise)
+		}
 		_, err := register(t.Context(), s.client, r)
 		require.NoError(t, err)
 	}

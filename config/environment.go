@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-const environmentFile = "environment"
+// EnvironmentFile and NoFile stand for a file in faults outside files.
+const EnvironmentFile, NoFile = "environment", "configuration"
 
 // TEMPORAL_ADDRESS set for one command must win.
 func (l *loader) temporalFromEnvironment(into *Temporal) {
@@ -74,7 +75,7 @@ func (l *loader) environmentFlag(variables map[string]string, name string) (yes,
 }
 
 func (l *loader) environmentFault(variable, message string) {
-	l.faults = append(l.faults, Fault{File: environmentFile, Path: variable, Message: message})
+	l.faults = append(l.faults, Fault{File: EnvironmentFile, Path: variable, Message: message})
 }
 
 // set reports whether the variable is set. An empty one counts as unset, as in Temporal's tools.

@@ -9,7 +9,7 @@ import (
 
 // Fault is one fault of a configuration.
 type Fault struct {
-	// File is the path as given, or "environment".
+	// File is the path as given, [EnvironmentFile] or [NoFile].
 	File string `json:"file"`
 	// Line and Column count from 1; 0 means the whole file.
 	Line   int `json:"line,omitempty"`

@@ -108,7 +108,7 @@ func (l *loader) read() *yamlread.Node {
 	}
 	sources = append(sources, l.options.Sources...)
 	if len(sources) == 0 && len(l.faults) == 0 {
-		l.faults = append(l.faults, Fault{File: "configuration", Message: "no file was given: name one with --config"})
+		l.faults = append(l.faults, Fault{File: NoFile, Message: "no file was given: name one with --config"})
 	}
 	var root *yamlread.Node
 	for _, source := range sources {

@@ -157,6 +157,8 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("explain", last.WorkflowID).OK().Says("run "+last.WorkflowID+": partial", "\nit ended")
 	h.run("explain", "broken", "job-00001").OK().Says("job group/broken-", "/job-00001: completed", "it has ended: it waits for nothing")
 	h.run("explain", "broken", "job-00002").OK().Says("/job-00002: failed", "it ended", "no such disk", "`roundsman show group/broken-")
+	h.run("explain", "broken", "word").Exits(ui.ExitFailed).Complains("a job, DAG run or task named broken/word does not exist: write dag/NAME/RUN")
+	h.run("jobs", "show", "broken/word").Exits(ui.ExitFailed).Complains("DAG of " + last.WorkflowID + " does not exist: handler command executes its jobs; name a job that has a DAG (see `roundsman jobs " + last.WorkflowID + "`)")
 	h.run("jobs", "show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
 	h.run("jobtypes", "list").OK().Says("partial")
 	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial", `no such disk\" >&2; exit 3`)

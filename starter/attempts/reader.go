@@ -108,7 +108,11 @@ func (h *Reader) read(event *historypb.HistoryEvent) {
 		h.ended(at, done.GetScheduledEventId(), contract.JobCompleted, "", done.GetResult())
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		failed := event.GetActivityTaskFailedEventAttributes()
-		h.ended(at, failed.GetScheduledEventId(), contract.JobFailed, failed.GetFailure().GetMessage(), failed.GetFailure().GetApplicationFailureInfo().GetDetails())
+		as, info := contract.JobFailed, failed.GetFailure().GetApplicationFailureInfo()
+		if info.GetType() == string(contract.FailureWorkerLost) {
+			as = info.GetType() // The control plane has given it up.
+		}
+		h.ended(at, failed.GetScheduledEventId(), as, failed.GetFailure().GetMessage(), info.GetDetails())
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		canceled := event.GetActivityTaskCanceledEventAttributes()
 		h.ended(at, canceled.GetScheduledEventId(), contract.JobCanceled, "", canceled.GetDetails())

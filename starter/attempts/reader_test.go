@@ -246,6 +246,24 @@ func TestAnAdoptionThatFailsLeavesTheLoss(t *testing.T) {
 	}
 }
 
+// TestAGivenUpAttemptIsLost: its worker is OFFLINE, and the control plane has ended its activity.
+func TestAGivenUpAttemptIsLost(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	first := s.send("job-00001", "a")
+	s.start(first)
+	s.add(&historypb.HistoryEvent{
+		EventType: enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED,
+		Attributes: &historypb.HistoryEvent_ActivityTaskFailedEventAttributes{ActivityTaskFailedEventAttributes: &historypb.ActivityTaskFailedEventAttributes{
+			ScheduledEventId: first,
+			Failure: &failurepb.Failure{Message: "worker a is OFFLINE", FailureInfo: &failurepb.Failure_ApplicationFailureInfo{
+				ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: string(contract.FailureWorkerLost)},
+			}},
+		}},
+	})
+	assert.Equal(t, []string{"1 a worker_lost 2-3"}, s.rows())
+}
+
 // TestADeliveredOutcomeEndsTheRow: the adoption that crosses it on the way changes nothing.
 func TestADeliveredOutcomeEndsTheRow(t *testing.T) {
 	t.Parallel()

@@ -139,6 +139,9 @@ func TestNobodyPrunesADamagedJobType(t *testing.T) {
 	for owner, action := range map[string]jobtypes.ChangeAction{"": jobtypes.ActionDrift, "storage": jobtypes.ActionDrift, "network": jobtypes.ActionConflict} {
 		plan := planOf(t, c, nil, applied("theirs", func(spec *contract.JobTypeSpec) { spec.Owner = owner }))
 		assert.Equal(t, action, actions(plan.Changes)["theirs"], "a repair by the configuration of %q", owner)
+		if action == jobtypes.ActionConflict {
+			assert.Contains(t, plan.String(), "owner storage created it, and its stored settings cannot be read: apply it there; if its owner has changed since, leave out owner for one `roundsman apply theirs`")
+		}
 	}
 	plan := planOf(t, c, nil)
 	assert.Equal(t, map[string]jobtypes.ChangeAction{"ours": jobtypes.ActionDelete}, actions(plan.Changes))

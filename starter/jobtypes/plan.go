@@ -235,15 +235,15 @@ func (s schedules) orphans(ctx context.Context, owner string, wanted map[string]
 const DevOwner = "dev"
 
 // ownerOf returns the owner of an unreadable spec from the memo, which has the spec of the creation.
-func (s schedules) ownerOf(current held) string {
+func (s schedules) ownerOf(current held) (owner string, readable bool) {
 	if spec, err := s.storedSpec(current.schedule); err == nil {
-		return spec.Owner
+		return spec.Owner, true
 	}
 	var created contract.JobTypeSpec
 	if payload := current.memo.GetFields()[specKey]; payload == nil || s.converter.FromPayload(payload, &created) != nil {
-		return ""
+		return "", false
 	}
-	return created.Owner
+	return created.Owner, false
 }
 
 // An unreadable spec is never deleted: the owner may have changed since the creation.
@@ -287,11 +287,12 @@ func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (
 			Note: fmt.Sprintf("the Schedule %s was not made by Roundsman: delete it or rename the job type", contract.ScheduleID(name)),
 		}}, nil
 	}
-	if other := s.ownerOf(current); other != "" && other != DevOwner && wanted.spec.Owner != "" && other != wanted.spec.Owner {
-		return assessment{change: Change{
-			JobType: name, Action: ActionConflict,
-			Note: fmt.Sprintf("it belongs to the configuration of owner %s: rename the job type, or delete it there", other),
-		}}, nil
+	if other, readable := s.ownerOf(current); other != "" && other != DevOwner && wanted.spec.Owner != "" && other != wanted.spec.Owner {
+		note := fmt.Sprintf("it belongs to the configuration of owner %s: rename the job type, or delete it there", other)
+		if !readable {
+			note = fmt.Sprintf("owner %s created it, and its stored settings cannot be read: apply it there; if its owner has changed since, leave out owner for one `roundsman apply %s`", other, name)
+		}
+		return assessment{change: Change{JobType: name, Action: ActionConflict, Note: note}}, nil
 	}
 	fields, err := s.difference(current, wanted.spec)
 	if err != nil {

@@ -28,19 +28,30 @@ func (r Resolver) DAG(ctx context.Context, text string) (starter.RunRef, error) 
 
 func (r Resolver) dagOf(ctx context.Context, group starter.RunRef) (starter.RunRef, error) {
 	jobs, total, err := r.runs.Items(ctx, starter.RunRef{WorkflowID: group.WorkflowID}, starter.ItemFilter{Limit: 1})
-	switch {
-	case err != nil:
+	if err != nil {
 		return starter.RunRef{}, err
-	case total > 1:
-		return starter.RunRef{}, starter.Invalidf("%s has %d jobs: name the one whose DAG you mean, for instance %s",
-			group, total, contract.SubDAGWorkflowID(group.WorkflowID, jobs[0].ID))
-	case total == 1:
+	}
+	if total == 1 {
 		inner := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(group.WorkflowID, jobs[0].ID)}
 		if _, err := r.runs.Describe(ctx, inner); err == nil || !errors.Is(err, starter.ErrNotFound) {
 			return inner, err
 		}
 	}
-	return starter.RunRef{}, fmt.Errorf("%s is a run of a job type, in which no DAG has begun: %s", group, action.See(action.GetRun, action.Args{"run": group.WorkflowID}))
+	var started contract.JobGroupInput
+	if err := r.runs.StartedWith(ctx, group, &started); err != nil {
+		return starter.RunRef{}, err
+	}
+	args := action.Args{"run": group.WorkflowID}
+	switch {
+	case started.Spec.DAG == nil:
+		return starter.RunRef{}, &starter.NotFoundError{
+			What: "DAG of", Name: group.WorkflowID, Hint: fmt.Sprintf("handler %s executes its jobs; name a job that has a DAG (%s)", started.Spec.Handler, action.See(action.ListItems, args)),
+		}
+	case total > 1:
+		return starter.RunRef{}, starter.Invalidf("%s has %d jobs: name the one whose DAG you mean, for instance %s",
+			group, total, contract.SubDAGWorkflowID(group.WorkflowID, jobs[0].ID))
+	}
+	return starter.RunRef{}, fmt.Errorf("%s is a run of a job type, in which no DAG has begun: %s", group, action.See(action.GetRun, args))
 }
 
 // searchedRuns is how many of the newest runs are searched for a dedupe key.

@@ -120,10 +120,14 @@ func (e Env) Finish(ctx context.Context, err error) int {
 	return code
 }
 
+// Faults outside files are before those of files.
 func ofFile(err error) bool {
-	_, configuration := errors.AsType[config.Faults](err)
+	if faults, configuration := errors.AsType[config.Faults](err); configuration && len(faults) > 0 {
+		first := faults[0]
+		return first.Line > 0 || first.File != config.EnvironmentFile && first.File != config.NoFile
+	}
 	_, dag := errors.AsType[spec.Faults](err)
-	return configuration || dag
+	return dag
 }
 
 // apart undoes [errors.Join]. Another error with several causes is one.

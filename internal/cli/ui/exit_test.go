@@ -32,6 +32,9 @@ func TestOfSeveralErrorsEachIsPrintedAndTheWorstDecides(t *testing.T) {
 		{errors.Join(starter.Invalidf("a: wrong"), errors.New("c: down")), ExitFailed, "roundsman: a: wrong\nc: down\n"},
 		{errors.Join(context.Canceled, context.Canceled, errors.New("c: down")), ExitFailed, "roundsman: interrupted\nc: down\n"},
 		{errors.Join(config.Faults{{File: "a.yaml", Line: 4, Column: 2, Message: "wrong"}, {File: "b.yaml", Message: "gone"}}, errors.New("c: down")), ExitFailed, "roundsman: c: down\na.yaml:4:2: wrong\nb.yaml: gone\n"},
+		{Faulty(config.Faults{{File: "environment", Path: "TEMPORAL_TLS", Message: "wrong"}, {File: "a.yaml", Message: "gone"}}), ExitUsage, "roundsman: environment: TEMPORAL_TLS: wrong\na.yaml: gone\n"},
+		{config.Faults{{File: "configuration", Message: "no file was given"}}, ExitFailed, "roundsman: configuration: no file was given\n"},
+		{config.Faults{{File: "environment", Line: 1, Column: 1, Message: "wrong"}}, ExitFailed, "environment:1:1: wrong\n"},
 		{Faulty(spec.Faults{{File: "a.yaml", Message: "wrong"}}), ExitUsage, "a.yaml: wrong\n"},
 		{fmt.Errorf("%w: %w", starter.ErrNotFound, starter.Invalidf("no name")), ExitUsage, "roundsman: " + starter.ErrNotFound.Error() + ": no name\n"},
 	} {

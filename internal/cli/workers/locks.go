@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -73,20 +74,30 @@ Examples:
 	}
 }
 
-// pageWith is the page of admission that has KIND/NAME, or the last one of its kind. Without a name it is the first one.
+// pageWith is the page of admission with the place of KIND/NAME in its order. Without a name it is the first one.
 func pageWith(ctx context.Context, read func(context.Context, contract.AdmissionFilter) (contract.AdmissionView, error), only string) (contract.AdmissionView, error) {
 	kind, name, _ := strings.Cut(only, "/")
-	for filter := (contract.AdmissionFilter{Limit: mostNames}); ; {
+	for filter := (contract.AdmissionFilter{Limit: mostNames, After: before(name)}); ; {
 		view, err := read(ctx, filter)
 		if err != nil || only == "" {
 			return view, err
 		}
 		ofKind := slices.DeleteFunc(locksOf(view), func(l lock) bool { return l.kind != kind })
-		if len(ofKind) < mostNames || slices.ContainsFunc(ofKind, func(l lock) bool { return l.name == name }) {
+		if len(ofKind) < mostNames || ofKind[len(ofKind)-1].name >= name {
 			return view, nil
 		}
 		filter.After = ofKind[len(ofKind)-1].name
 	}
+}
+
+// before returns a text that sorts before name, with few names in between.
+func before(name string) string {
+	last, size := utf8.DecodeLastRuneInString(name)
+	prefix := name[:len(name)-size]
+	if near := prefix + string(last-1) + string(utf8.MaxRune); near < name {
+		return near
+	}
+	return prefix
 }
 
 // declared returns an error for an unused lane or pool that no job type names. An object exists only while it is used.

@@ -12,13 +12,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestANameIsFoundOnALaterPage: admission lists 500 names of a kind at once.
+// TestANameIsFoundOnALaterPage: admission lists 500 names of a kind at once, and is asked for those around the name.
 func TestANameIsFoundOnALaterPage(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for i := range 2*mostNames + 1 {
 		names = append(names, fmt.Sprintf("disk-%04d", i))
 	}
+	names = append(names, "\ue000", "\ue000b")
 	reads := 0
 	read := func(_ context.Context, filter contract.AdmissionFilter) (view contract.AdmissionView, _ error) {
 		reads++
@@ -34,7 +35,7 @@ func TestANameIsFoundOnALaterPage(t *testing.T) {
 		only  string
 		reads int
 		has   bool
-	}{{"", 1, true}, {"object/disk-0003", 1, true}, {"object/disk-1000", 3, true}, {"object/disk-none", 3, false}, {"pool/disk-1000", 1, false}} {
+	}{{"", 1, true}, {"object/disk-0003", 1, true}, {"object/disk-1000", 1, true}, {"object/disk-none", 1, false}, {"object/disk-", 1, false}, {"object/disk0", 1, false}, {"object/\ue000", 3, true}, {"object/\ue000b", 1, true}, {"object/", 1, false}, {"pool/disk-1000", 1, false}} {
 		reads = 0
 		view, err := pageWith(t.Context(), read, row.only)
 		require.NoError(t, err)

@@ -36,7 +36,7 @@ type fleet struct {
 	next   *question
 	at     time.Time
 	silent bool
-	// heard is the time of the newest query that has ended. Answers to earlier queries are dropped.
+	// heard is the time of the newest query with an answer. Answers to earlier queries are dropped.
 	heard time.Time
 }
 
@@ -122,8 +122,8 @@ func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
 	if at.Before(f.heard) {
 		return
 	}
-	f.heard, f.silent = at, err != nil
-	if err == nil {
+	if f.silent = err != nil; !f.silent {
+		f.heard = at
 		f.keep(q.of, at)
 	}
 }

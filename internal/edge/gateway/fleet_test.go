@@ -175,3 +175,25 @@ func TestALateAnswerDoesNotReplaceANewerOne(t *testing.T) {
 		})
 	}
 }
+
+// A later query that failed has no answer that the late one could replace.
+func TestALateAnswerCountsAfterAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, w := registered(t)
+		who := press.incarnation()
+		f.wait[1] = 4 * time.Second
+		_, err := w.g.fleet.settings(t.Context(), who)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		f.mu.Lock()
+		f.faults.registry = errors.New("silent")
+		f.mu.Unlock()
+		_, err = w.g.fleet.settings(t.Context(), who)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		got, err := w.g.fleet.settings(t.Context(), who)
+		require.NoError(t, err)
+		assert.True(t, got.Known)
+	})
+}

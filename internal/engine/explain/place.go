@@ -48,7 +48,7 @@ func HandlerWith(handler string, labels map[string]string) string {
 	return strings.TrimSpace(handler + " " + Labels(labels))
 }
 
-// TextHeldByLoss is the wait of an item for the worker that lost it. It may be back without the handler or the program.
+// TextHeldByLoss is the wait of an item for the worker that lost it. It may be back, but unfit.
 func TextHeldByLoss(worker string, back bool, last string) string {
 	if back {
 		return fmt.Sprintf("its on_worker_loss is hold: worker %s is back, but cannot run it (%s); restart it when it can, or cancel the job", worker, last)

@@ -265,7 +265,8 @@ func (e *course) returnLost(now time.Time) {
 
 func (e *board) returned(it *item) bool {
 	w, work := e.fleet.byID[it.Worker], e.work[it.Work]
-	return w.serves(work.Handler) && w.executes(work.Handler) >= 0 && !slices.Contains(it.Lacks, w.Instance)
+	return w.serves(work.Handler) && w.executes(work.Handler) >= 0 && w.accepts(work.JobType) && w.fits(it.Want.Node, it.Want.Labels) &&
+		!slices.Contains(it.Lacks, w.Instance)
 }
 
 func (e *course) bringBack(it *item, now time.Time) {

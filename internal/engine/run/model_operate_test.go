@@ -155,6 +155,9 @@ func (m *model) finish() {
 			m.answer(2)
 		default:
 			wake := m.e.NextWake()
+			if wake.IsZero() && m.relabel() {
+				continue
+			}
 			if wake.IsZero() {
 				m.t.Fatalf("nothing runs, nothing is waited for, and items are left: %s", state(m.q, m.e))
 			}
@@ -163,6 +166,19 @@ func (m *model) finish() {
 		}
 	}
 	m.t.Fatalf("it does not end: %s", state(m.q, m.e))
+}
+
+// relabel gives a worker the labels that an item waits for, which is held for that worker.
+func (m *model) relabel() bool {
+	for _, it := range m.e.lost.Sorted() {
+		if w := m.view[it.Worker]; !maps.Equal(w.Labels, it.Want.Labels) {
+			w.Labels = it.Want.Labels
+			m.view[w.ID] = w
+			m.look()
+			return true
+		}
+	}
+	return false
 }
 
 // checkEmpty: an engine without items holds nothing.

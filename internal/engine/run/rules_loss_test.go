@@ -314,12 +314,14 @@ func TestAHeldItemWaitsForAWorkerThatCanRunIt(t *testing.T) {
 	}
 }
 
-// TestAHeldItemWaitsForItsHandler: the fleet of a DAG also has workers without the handler.
+// TestAHeldItemWaitsForItsHandler: the fleet of a DAG also has workers without the handler, its label or its job type.
 func TestAHeldItemWaitsForItsHandler(t *testing.T) {
 	t.Parallel()
 	for name, unfit := range map[string]func(*contract.WorkerView){
 		"without the handler":    func(w *contract.WorkerView) { w.Capabilities = nil },
 		"that cannot execute it": func(w *contract.WorkerView) { w.Capabilities[0].Execute = false },
+		"without its label":      func(w *contract.WorkerView) { w.Labels = nil },
+		"for other job types":    func(w *contract.WorkerView) { w.JobTypes = []string{"other"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -484,6 +486,21 @@ func TestAnItemThatNeverBeganExpires(t *testing.T) {
 		s.e.Unsuspend(s.now)
 		s.wait(time.Minute)
 		assert.Contains(t, s.ended(), "1 expired", failure)
+	}
+}
+
+// TestADrainedItemExpiresOnlyBeforeItBegan: its worker returned it before or after its start.
+func TestADrainedItemExpiresOnlyBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	for ran, expires := range map[time.Duration]bool{0: true, time.Second: false} {
+		s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+		require.Equal(t, "1@a", starts(s.offer(Item{ID: 1, ExpiresAt: s.now.Add(time.Hour)})))
+		s.e.Suspend(s.now)
+		s.step(Ended{Item: 1, Attempt: 1, Ending: Ending{Failure: contract.FailureDraining, Duration: ran, Worker: "a", Instance: "i1"}})
+		s.wait(2 * time.Hour)
+		s.e.Unsuspend(s.now)
+		again := starts(s.take())
+		assert.Equal(t, []bool{expires, !expires}, []bool{strings.Contains(s.ended(), "1 expired"), again == "1@a"}, "%s %s", ran, again)
 	}
 }
 

@@ -1,59 +1,50 @@
-// Scroll positions of the pages in the browser's history, restored by *back*. A page opened by a link begins at its
-// top.
-const places = new Map<string, Map<string, number>>();
-let named = 0;
+// Scroll positions and other things of the pages in the browser's history, restored by *back*. A page opened by a link
+// begins at its top.
+const kept = new Map<string, unknown>();
 
-// entry returns the name of the entry in the history, and names a new one.
-function entry(): string {
-  const { place } = (history.state ?? {}) as { place?: string };
-  if (place !== undefined) return place;
-  named += 1;
-  const name = `${Date.now()} ${named}`;
-  history.replaceState({ ...history.state, place: name }, '');
-  return name;
+// current is the entry of the visible page, and address its link. Until they change, scroll events belong to the page
+// before.
+let current = 0;
+let address = '';
+
+// entry returns the name of the entry in the history, and names a new one. The address of the visible page may be opened
+// again, as by a bookmark: the new entry has the same name.
+function entry(): number {
+  let { place } = (history.state ?? {}) as { place?: number };
+  if (place === undefined) {
+    place = location.href === address ? current : Math.random();
+    history.replaceState({ place }, '');
+  }
+  return place;
 }
-
-// current is the entry of the visible page. Until it changes, scroll events belong to the page before.
-let current = '';
 
 export function arrived() {
   current = entry();
+  address = location.href;
 }
+
+// keepState and stateOf hold things of a page, such as its selected rows.
+export const keepState = (what: string, value: unknown) => kept.set(`${entry()} ${what}`, value);
+export const stateOf = <T>(what: string) => kept.get(`${entry()} ${what}`) as T | undefined;
 
 // keepPlace stores a scroll position.
 export function keepPlace(what: string, top: number) {
-  if (entry() !== current) return;
-  const kept = places.get(current) ?? new Map<string, number>();
-  places.set(current, kept.set(what, top));
+  if (entry() === current) keepState(what, top);
 }
 
 // placeOf returns the scroll position from when this page was left.
-export const placeOf = (what: string): number => places.get(entry())?.get(what) ?? 0;
-
-// keepState and stateOf hold other things of a page, such as its selected rows.
-const states = new Map<string, Map<string, unknown>>();
-
-export function keepState(what: string, value: unknown) {
-  const kept = states.get(entry()) ?? new Map<string, unknown>();
-  states.set(entry(), kept.set(what, value));
-}
-
-export const stateOf = <T>(what: string) => states.get(entry())?.get(what) as T | undefined;
+export const placeOf = (what: string) => stateOf<number>(what) ?? 0;
 
 // forgetPlaces is for the next person at this tab.
-export function forgetPlaces() {
-  places.clear();
-  states.clear();
-}
+export const forgetPlaces = () => kept.clear();
 
-const page = ' page';
+const page = 'page';
 
-// keepPage stores the scroll position of the page. It returns a function that stops this.
-export function keepPage(): () => void {
+// keepPage stores the scroll position of the page, until this tab ends.
+export function keepPage() {
   history.scrollRestoration = 'manual';
-  const moved = () => keepPlace(page, scrollY);
-  addEventListener('scroll', moved, { passive: true });
-  return () => removeEventListener('scroll', moved);
+  addEventListener('scroll', () => keepPlace(page, scrollY));
+  addEventListener('popstate', entry); // An entry is named before its page is left.
 }
 
 const moves = ['wheel', 'touchmove', 'keydown', 'pointerdown', 'hashchange'];

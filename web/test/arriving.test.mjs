@@ -56,6 +56,26 @@ test('what an answer that does not come hides is shown by itself', options, asyn
   await page.close();
 });
 
+test('what failed waits for the column above it, not for the one beside it', options, async () => {
+  const page = await held();
+  const list = await until('its topic', () => page.evaluate(() => /topic=(\/runs\?outcome=[^&]*&counts=true&limit=50&since=[^&]*)/.exec(decodeURIComponent(window.asked.findLast((one) => /\/events\?/.test(one))))?.[1]));
+  // comes repeats the news until it shows: the stream may just be opened again.
+  const comes = (topic, data, shows) => until(topic, async () => {
+    await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
+    return page.evaluate(shows);
+  });
+  const shown = () => page.$$eval('main h2', (all) => all.find((e) => e.textContent.startsWith('Failed since')).checkVisibility({ opacityProperty: true }));
+  await comes('/needs', await stage.get('/needs'), () => [...document.querySelectorAll('main h2')].some((e) => e.textContent.startsWith('Needs')));
+  await comes(list, { runs: [] }, () => document.querySelector('main .stats') !== null);
+  assert.equal(await shown(), false, 'the checks above it load');
+  await comes('doctor', await stage.get('/doctor'), () => !document.querySelector('.over > .stack:first-child .loading'));
+  await until('what failed', shown);
+  assert.ok(await page.$('main.arriving .over > .stack + .stack .loading'), 'the other column loads');
+  await page.setViewport({ width: 390, height: 900 });
+  await until('one column, where it is the last part', async () => !(await shown()));
+  await page.close();
+});
+
 for (const [name, act] of Object.entries({
   'a failure': (page) => page.evaluate(() => window.happens({ topic: '/needs', problem: { status: 500, detail: 'it is broken' } })),
   'a server that does not answer': (page) => page.evaluate(() => window.happens({ topic: 'server', problem: { status: 503, unreachable: true } })),

@@ -269,9 +269,11 @@ test('canceled runs are retried together, each with what failed or else with wha
   await page.click('[aria-label="Select all of Runs"]');
   await journey.click('Retry 2', '.bulk');
   const lines = () => page.$eval('dialog .lines pre', (e) => e.textContent);
-  const before = await lines();
-  for (let i = 0; i < 2; i++) await page.click('dialog .field input');
-  assert.equal(await lines(), before, 'ticked and unticked is as it was');
+  const before = await until('the lines of both', lines);
+  await page.click('dialog .field input');
+  await until('ticked', async () => (await lines()) !== before);
+  await page.click('dialog .field input');
+  await until('ticked and unticked is as it was', async () => (await lines()) === before);
   await journey.confirm('Retry 2');
   await until('the results', async () => / of 2 done\./.test(await dialog()));
   assert.match(await dialog(), /2 of 2 done\./);
@@ -344,7 +346,7 @@ test('hand over to the next shift', options, async () => {
   const other = await stage.page({ width: 1024, context: await stage.browser.createBrowserContext() });
   await other.goto(link);
   await until('the same rows', async () => JSON.stringify(await rows(other)) === JSON.stringify(mine));
-  assert.match(await other.$eval('.asof', (e) => e.textContent), /As of /);
+  await until('its time', () => other.$eval('.asof', (e) => /As of /.test(e.textContent)));
   console.log(`hand over: ${journey.short()}`);
 });
 

@@ -69,8 +69,7 @@ test('the shape of 1,200 tasks', { skip, timeout: 600_000 }, async () => {
   const elements = await nodes();
   console.log(`1,200 tasks: ${elements} elements`);
   assert.ok(elements <= 600, `${elements} elements`);
-  assert.match(await page.$eval(box('volumes'), (e) => e.textContent), /1,190 tasks/);
-  assert.match(await page.$eval(box('index'), (e) => e.textContent), /0 of 2/);
+  await until('its numbers', () => page.evaluate((volumes, index) => /1,190 tasks/.test(document.querySelector(volumes)?.textContent) && /0 of 2/.test(document.querySelector(index)?.textContent), box('volumes'), box('index')));
   const look = (id) => page.$eval(`${box(id)} .box`, (e) => getComputedStyle(e).fill);
   for (const [i, features] of themes.entries()) {
     await page.emulateMediaFeatures(features);
@@ -86,9 +85,9 @@ test('the shape of 1,200 tasks', { skip, timeout: 600_000 }, async () => {
     assert.notEqual(await look('snapshot'), failed);
     await clean(i > 0);
   }
-  assert.ok(await page.$('.edge.critical'));
-  assert.match(await page.$eval('.edge.blocked', (e) => getComputedStyle(e).strokeDasharray), /4/);
-  const mini = await page.$eval('.mini', (e) => e.getBoundingClientRect().toJSON());
+  await page.waitForSelector('.edge.critical');
+  await until('a dashed line', () => page.$eval('.edge.blocked', (e) => /4/.test(getComputedStyle(e).strokeDasharray)));
+  const mini = await until('a small picture', () => page.$eval('.mini', (e) => e.getBoundingClientRect().toJSON()));
   assert.ok(mini.width <= 120 && mini.height <= 50);
 });
 
@@ -124,7 +123,7 @@ test('zoom, pan and move by keyboard and pointer', { skip, timeout: 600_000 }, a
   await until('all of it', async () => (await scale()) === whole);
   await page.keyboard.press('Home');
   const active = () => page.$eval('.node.active', (e) => e.id);
-  assert.equal(await active(), 'box-snapshot');
+  await until('the first box', async () => (await active()) === 'box-snapshot');
   await page.keyboard.press('ArrowRight');
   await until('the next box', async () => (await active()) !== 'box-snapshot');
   await page.keyboard.press('f');
@@ -146,18 +145,17 @@ test('find tasks, and open a fan-out', { skip, timeout: 600_000 }, async () => {
   await until('hits', () => page.$eval('.find-task small', (e) => /^1 of \d+: volumes\.11/.test(e.textContent)));
   await page.keyboard.press('Enter');
   await until('the next hit', () => page.$eval('.find-task small', (e) => /^2 of /.test(e.textContent)));
-  assert.equal(await page.$eval('.node.active', (e) => e.id), 'box-volumes');
+  await until('its box', () => page.$eval('.node.active', (e) => e.id === 'box-volumes'));
   await page.click(box('volumes'));
   await until('tasks of their own', () => page.$('[id^="box-volumes."]'));
   assert.ok((await nodes()) <= 600, `${await nodes()} elements`);
   await page.click('[aria-label="Fold volumes"]');
   await until('one box again', async () => (await page.$(box('volumes'))) && !(await page.$('[id^="box-volumes."]')));
   await press('List', '.seg');
-  await page.waitForSelector('.boxes a');
-  assert.equal(await page.$$eval('.boxes a[tabindex="0"]', (all) => all.length), 1);
+  await until('one stop of the Tab key', () => page.$$eval('.boxes a[tabindex="0"]', (all) => all.length === 1));
   await page.focus('.boxes a[tabindex="0"]');
   await page.keyboard.press('End');
-  assert.match(await page.evaluate(() => document.activeElement.textContent), /report/);
+  await until('the last task', () => page.evaluate(() => /report/.test(document.activeElement.textContent)));
   await press('Map', '.seg');
   await until('a map', () => page.evaluate(() => Number(document.querySelector('.cells canvas')?.dataset.drawn ?? 0) > 0));
   await page.focus('.cells canvas');
@@ -168,11 +166,12 @@ test('find tasks, and open a fan-out', { skip, timeout: 600_000 }, async () => {
 
 test('approve in a sub-DAG from the page of its parent', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, `runs/${key(night)}`);
+  await page.waitForSelector(box('index'));
   await page.click(box('index'));
   await until('the tasks of the sub-DAG in its place', () => page.$(`.chosen .graph ${box(asking)}`));
   assert.match(await page.evaluate(() => location.hash), new RegExp(`^#/runs/${key(night)}\\?task=`));
   await stage.open(page, `runs/${key(night)}`);
-  await until('both questions', () => page.evaluate(() => /Delete old volumes/.test(document.body.innerText) && /Rebuild the index/.test(document.body.innerText)));
+  await until('both questions', () => page.evaluate(() => ['Delete old volumes', 'Rebuild the index'].every((one) => [...document.querySelectorAll('section.ask:has(button)')].some((e) => e.textContent.includes(one)))));
   await page.evaluate(() => [...document.querySelectorAll('section.ask')].find((one) => /Rebuild/.test(one.textContent)).querySelector('button').click());
   await page.waitForSelector('dialog[open]');
   await press('Approve', 'dialog');
@@ -182,7 +181,7 @@ test('approve in a sub-DAG from the page of its parent', { skip, timeout: 600_00
 
 test('retry what failed of a held run, with its preview', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, `runs/${key(night)}`);
-  assert.match(await page.$eval('section.alarm', (e) => e.textContent), /1 task failed.*no such disk/s);
+  await until('its failure', () => page.$eval('section.alarm', (e) => /1 task failed.*no such disk/s.test(e.textContent)));
   writeFileSync(join(stage.dir, 'mended'), '');
   await press('Retry 1 failed');
   await page.waitForSelector('dialog[open]');
@@ -290,11 +289,10 @@ test('a graph of few tasks can be read at once at every width', { skip, timeout:
     await page.setViewport({ width, height: 960 });
     await stage.open(page, 'runs/dag~ladder~tall');
     await until(`all names at ${width} px`, () => page.$$eval('.graph .node text.t', (all) => all.length === 8));
-    assert.ok((await scale()) >= 85, `${width} px: ${await scale()} %`);
-    const cut = await page.$eval('.graph', (e) => {
+    const cut = () => page.$eval('.graph', (e) => {
       const frame = e.getBoundingClientRect();
       return [...e.querySelectorAll('.node .box')].map((box) => box.getBoundingClientRect()).filter((b) => b.left < frame.left || b.right > frame.right || b.top < frame.top || b.bottom > frame.bottom).length;
     });
-    assert.equal(cut, 0, `boxes out of sight at ${width} px`);
+    await until(`85 % or more and no box out of sight at ${width} px`, async () => (await scale()) >= 85 && (await cut()) === 0).catch(async (cause) => { throw new Error(`${await scale()} %, ${await cut()} out of sight`, { cause }); });
   }
 });

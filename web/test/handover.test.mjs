@@ -60,7 +60,7 @@ test('the header of the runs has the failure that came last, with its error, its
   await stage.open(page, 'runs');
   const { runs } = await stage.get('/runs?outcome=failed,timeout,partial&counts=true');
   const last = runs.sort((a, b) => Date.parse(b.ended_at) - Date.parse(a.ended_at))[0];
-  const head = await page.$eval('.title', (e) => ({ state: e.querySelector('.pill').textContent, age: e.querySelector('small time').dateTime, cause: e.querySelector('.says').innerText, run: e.querySelector('.says a.run').title, acts: [...e.querySelectorAll('.actions > *')].map((one) => one.textContent) }));
+  const head = await until('the header', () => page.$eval('.title', (e) => ({ state: e.querySelector('.pill').textContent, age: e.querySelector('small time').dateTime, cause: e.querySelector('.says').innerText, run: e.querySelector('.says a.run').title, acts: [...e.querySelectorAll('.actions > *')].map((one) => one.textContent) })));
   assert.deepEqual([head.state, head.age, head.run, head.acts], [`${runs.length} failed since yesterday`, last.ended_at, last.workflow_id, ['Retry the last one']]);
   assert.ok(head.cause.endsWith(last.top_failure.message), head.cause);
   await page.click('.title .actions button');
@@ -94,7 +94,7 @@ test('a link shows the same rows in a second browser, as of its time', options, 
   await other.goto(link);
   await until('the same rows', async () => JSON.stringify(await rows(other)) === JSON.stringify(mine));
   await until('the row of the link', () => other.$eval('.row.at .name a', (e, at) => e.title === at, at));
-  assert.match(await other.$eval('.asof', (e) => e.textContent), /As of \w{3} \d+ \w{3} 20\d\d, \d\d:\d\d:\d\d UTC/);
+  await until('its time', () => other.$eval('.asof', (e) => /As of \w{3} \d+ \w{3} 20\d\d, \d\d:\d\d:\d\d UTC/.test(e.textContent)));
   const ages = () => other.$$eval('.row time', (all) => all.map((e) => e.textContent).join());
   const first = await ages();
   // The clock of another page moves on meanwhile; this one stands still.

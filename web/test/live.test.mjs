@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { quiet } from './quiet.mjs';
 import { key, missing, Stage, until } from './stage.mjs';
 
@@ -380,7 +381,7 @@ test('the banner has the age of what is shown, also after a sleep and another re
   await page.evaluate(() => window.answers.unshift({ to: '/events', status: 502, body: '<html>Bad Gateway</html>' }));
   await page.evaluate(() => { location.hash = `#/workers?at=${new Date(performance.timeOrigin).toISOString()}`; }); // A view that was handed over stands still.
   await says('The event stream is refused: HTTP status 502');
-  assert.equal(await page.$eval('.live', (e) => e.textContent), 'As of 3 h ago');
+  await until('the same age in the bar', () => page.$eval('.live', (e) => e.textContent === 'As of 3 h ago'));
   const body = JSON.stringify({ status: 503, code: 'SERVER_UNREACHABLE', unreachable: true });
   await page.evaluate((body) => Object.assign(window.answers[0], { status: 503, body }), body);
   await says("The event stream is refused: Temporal's server does not answer the control plane");
@@ -514,7 +515,7 @@ async function asksRetry(numbers, answers = []) {
   const topic = '/runs?job_type=quiet&counts=true&limit=100'; // Nothing real happens to it.
   await stage.open(page, 'runs?name=quiet');
   await streams(page, topic);
-  const data = { runs: [{ ...run, ...numbers, progress: { ...run.progress, ...numbers.progress }, standing: { ...run.standing, open: false, operations: ['retry-run'] } }] };
+  const data = { runs: [{ ...run, ...numbers, progress: numbers.progress && { ...run.progress, ...numbers.progress }, standing: { ...run.standing, open: false, operations: ['retry-run'] } }] };
   await page.evaluate((topic, data, answers) => {
     window.answers = answers;
     window.happens({ topic, data });
@@ -540,6 +541,61 @@ test('a retry whose failed jobs are left out chooses no others', { skip, timeout
   await until('the preview', () => page.$eval('dialog[open]', (e) => /executes 0 jobs.*also the 1 that was not executed.*a retry did it/s.test(e.innerText)));
   assert.equal(await page.$eval('dialog .preview input', (e) => e.checked), false);
   assert.deepEqual(await asked(page), ['Retry 1 failed', 'roundsman retry RUN --failed']);
+  await page.close();
+});
+
+test('a retry of a run without a failed job chooses those that were not executed', { skip, timeout: 600_000 }, async () => {
+  // The list of what is left out may be cut.
+  const kept = [{ job: 'job-1', state: 'canceled', why: 'not_chosen', detail: 'it was canceled' }];
+  const body = JSON.stringify({ resumes: 'group/x', jobs: { job_type: 'slow', again: [], again_total: 0, kept, kept_total: 2, missed: 2, done: 0 } });
+  const page = await asksRetry({}, [{ to: '/retry-preview', body }]);
+  await until('the choice', () => page.$eval('dialog .preview input', (e) => e.checked));
+  assert.deepEqual(await asked(page), ['Retry', 'roundsman retry RUN --failed --missed']);
+  await page.close();
+});
+
+test('what was not executed of a run that failed is chosen, until it is unticked', { skip, timeout: 600_000 }, async () => {
+  await stage.openRun('slow');
+  const [run] = (await stage.get('/runs?counts=true&limit=1')).runs;
+  const page = await told();
+  await stage.open(page, '');
+  await streams(page, '/runs?outcome=failed');
+  const topic = await page.evaluate(() => /topic=(\/runs\?outcome=failed[^&]*&counts=true&limit=50&since=[^&]*)/.exec(window.follows)[1]);
+  const data = { runs: [{ ...run, progress: { ...run.progress, failed: 0 }, standing: { ...run.standing, open: false, operations: ['retry-run'] } }] };
+  await page.evaluate(() => {
+    let n = 0; // Each preview has another number.
+    window.answers = [{ to: '/retry-preview', get body() { return JSON.stringify({ resumes: 'group/x', jobs: { job_type: 'slow', again: [], again_total: ++n, kept: [], kept_total: 0, missed: 2, done: 0 } }); } }];
+  });
+  await until('its dialog', () => page.evaluate((topic, data) => {
+    if (document.querySelector('dialog[open]')) return true;
+    window.happens({ topic, data });
+    document.querySelector('[aria-label="Runs that failed since yesterday"] button')?.click();
+    return false;
+  }, topic, data));
+  const preview = (n) => until(`preview ${n}`, () => page.$eval('dialog .preview', (e, n) => e.textContent.includes(`executes ${n} job`), n));
+  await preview(1);
+  assert.deepEqual(await asked(page), ['Retry', 'roundsman retry RUN --failed --missed']);
+  await page.click('dialog .preview input');
+  await preview(2);
+  assert.equal(await page.$eval('dialog .preview input', (e) => e.checked), false);
+  assert.deepEqual(await asked(page), ['Retry', 'roundsman retry RUN --failed']);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test('a run counts its stale jobs among the failed ones, in its header and below', { skip, timeout: 600_000 }, async () => {
+  const topic = `/runs/${key(await stage.openRun('slow'))}`;
+  const page = await told();
+  await stage.open(page, topic.slice(1));
+  await streams(page, topic);
+  const data = { ...(await stage.get(topic)), counts: { completed: 7, failed: 2, stale: 1 }, progress: { total: 10, ended: 10, running: 0, failed: 3 } };
+  const says = async () => [await page.$eval('.title .word', (e) => e.textContent.replace(/^.*, /, '')), await page.$$eval('.counts .chip', (all) => all.map((e) => e.textContent))];
+  const wanted = ['3 of 10 failed', ['7 completed', '3 failed, 1 of them stale']];
+  // Its stream may bring the true numbers meanwhile.
+  await until('its numbers', async () => {
+    await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
+    return isDeepStrictEqual(await says(), wanted);
+  }).catch(async () => assert.deepEqual(await says(), wanted));
   await page.close();
 });
 
@@ -583,8 +639,7 @@ test('a page of a list that is on its way does not bring back an old first page'
 test('a verdict follows what happens to the other workers', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'workers/node-b');
-  await page.waitForSelector('.verdict .code');
-  assert.notEqual(await page.$eval('.verdict .code', (e) => e.textContent), 'WORK_WAITS');
+  await until('another verdict', () => page.$eval('.verdict .code', (e) => e.textContent !== 'WORK_WAITS'));
   await accepted('/workers/node-a/cordon');
   await shown(page, '.verdict', 'WORK_WAITS');
   await accepted('/workers/node-a/uncordon');

@@ -118,7 +118,7 @@ test('what was printed before is read part by part, and searched', { skip, timeo
   await page.keyboard.press('Enter');
   await says('2 of 111 lines');
   await seen('line 120');
-  assert.equal(await page.$eval('mark.current', (e) => e.textContent), 'line 12');
+  await until('the mark', () => page.$eval('mark.current', (e) => e.textContent === 'line 12'));
   const elements = await page.evaluate(() => document.querySelectorAll('body *').length);
   assert.ok(elements <= 600, `${elements} elements`);
 });
@@ -129,7 +129,7 @@ test('F leads from one error to the next', { skip, timeout: 600_000 }, async () 
     await page.keyboard.press(n === 1 ? 'f' : 'F'); // With Caps Lock it is F.
     await says(`${n} of 2 errors`);
     await seen(line);
-    assert.equal(await page.$eval('.ln.at .text', (e) => e.textContent), line);
+    await until(`${line} is marked`, () => page.$eval('.ln.at .text', (e, line) => e.textContent === line, line));
   }
 });
 
@@ -156,7 +156,7 @@ test('an output of which only the end was kept says so', { skip, timeout: 600_00
   await stage.open(own, `runs/${key(run)}/items/job-00001`);
   await until('which part it is', () => own.$eval('.viewer', (e) => /Only the last 16 KiB were kept\./.test(e.querySelector('.gap').textContent) && /The last 16 KiB of 114 KiB/.test(e.querySelector('.foot').textContent)));
   assert.deepEqual(await own.$$eval('.viewer button, .viewer a', (all) => all.map((e) => e.textContent).filter((text) => /Show|Download/.test(text))), []);
-  assert.match(await own.$eval('main', (e) => e.textContent), /as its result has it/);
+  await until('where it is from', () => own.$eval('main', (e) => /as its result has it/.test(e.textContent)));
   await own.close();
 });
 
@@ -179,7 +179,7 @@ test('the files that it has left are downloads, and a link out of its directory 
   await links[0].click();
   await until('the file', () => existsSync(join(down, 'a.txt')));
   assert.equal(readFileSync(join(down, 'a.txt'), 'utf8'), 'kept\n');
-  assert.match(await page.$eval('main', (e) => e.textContent), /finally: echo 'cleaned up'/);
+  await until('its hook', () => page.$eval('main', (e) => /finally: echo 'cleaned up'/.test(e.textContent)));
 });
 
 test('another attempt is a link', { skip, timeout: 600_000 }, async () => {

@@ -255,15 +255,16 @@ function Phases({ run }: { run: Snapshot }) {
   );
 }
 
-// Counts shows the nonzero counts of a run.
-function Counts({ of }: { of: Record<string, number> }) {
-  const shown = Object.entries(of).filter(([, n]) => n > 0);
+// Counts shows the nonzero counts of a run. As in its header, failed includes the stale jobs.
+function Counts({ of: { stale = 0, ...of } }: { of: Record<string, number> }) {
+  const shown = Object.entries({ ...of, failed: (of.failed ?? 0) + stale }).filter(([, n]) => n > 0);
   if (shown.length === 0) return null;
   return (
     <p class="counts">
       {shown.map(([name, n]) => (
         <span key={name} class="chip">
           {n.toLocaleString('en')} {spoken(name)}
+          {name === 'failed' && stale > 0 && `, ${stale.toLocaleString('en')} of them stale`}
         </span>
       ))}
     </p>

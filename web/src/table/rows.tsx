@@ -180,6 +180,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     const page = Math.max(Math.floor((scroll.current?.clientHeight ?? 0) / height) - 2, 1);
     const steps: Record<string, number> = { ArrowDown: 1, j: 1, J: 1, ArrowUp: -1, k: -1, K: -1, PageDown: page, PageUp: -page };
     const step = steps[event.key];
+    const choose = () => (event.shiftKey ? void range(Math.max(current, 0)) : toggle(Math.max(current, 0)));
     const keys: Record<string, () => void> = {
       Home: () => jump(0),
       End: () => jump(rows.length - 1),
@@ -188,9 +189,8 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       a: () => verb('Approve'),
       r: () => verb('Retry'),
       ...(pick && {
-        x: () => toggle(Math.max(current, 0)),
-        X: () => void range(Math.max(current, 0)),
-        ' ': () => (event.shiftKey ? void range(Math.max(current, 0)) : toggle(Math.max(current, 0))),
+        x: choose,
+        ' ': choose,
         ...(chosen.size > 0 && { Escape: () => settle(new Map(), -1) }),
       }),
     };
@@ -199,9 +199,12 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       const from = current < 0 ? (step > 0 ? first - 1 : last + 1) : current;
       const to = move(from + step);
       if (event.shiftKey && pick) void rangeFrom(current < 0 ? to : current, to);
-    } else if (keys[event.key]) {
+      return;
+    }
+    const act = keys[event.key] ?? keys[event.key.toLowerCase()]; // With Caps Lock, f is F.
+    if (act) {
       event.preventDefault();
-      keys[event.key]?.();
+      act();
     }
   };
   // Shift with an arrow selects from the row where it began.

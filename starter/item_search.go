@@ -89,5 +89,15 @@ func (r Runs) SearchAmong(ctx context.Context, runs []Run, search ItemSearch) ([
 	return all[:min(len(all), limit)], errors.Join(faults...)
 }
 
+// WholeRuns ends a page of found items before the run of its first item too many, so that the next page begins with
+// that run. A first run with more than limit items is cut.
+func WholeRuns(runs []Run, items []Item, limit int) ([]Run, []Item) {
+	of := func(item Item) func(Run) bool {
+		return func(run Run) bool { return run.WorkflowID == item.Run.WorkflowID }
+	}
+	runs = runs[:max(1, slices.IndexFunc(runs, of(items[limit])))]
+	return runs, slices.DeleteFunc(items[:limit], func(item Item) bool { return !slices.ContainsFunc(runs, of(item)) })
+}
+
 // searchedItems bounds the items of one run that a search returns.
 const searchedItems = 10_000

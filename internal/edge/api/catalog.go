@@ -39,13 +39,10 @@ func (c *catalog) Operations() map[string]Operation { return c.needs }
 
 // operationOf knows no path that the server would redirect.
 func (c *catalog) operationOf(r *http.Request) (Operation, bool) {
-	if path.Clean(r.URL.Path) != r.URL.Path {
-		return Operation{}, false
-	}
 	_, pattern := c.mux.Handler(r)
 	method, of, _ := strings.Cut(pattern, " ")
 	for _, o := range c.needs {
-		if o.Method == method && Prefix+o.Path == of {
+		if o.Method == method && Prefix+o.Path == of && path.Clean(r.URL.Path) == r.URL.Path {
 			return o, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -250,7 +251,7 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 		return auditList{}, err
 	}
 	if at != "" {
-		if filter.Before, err = parseSeq(at); err != nil {
+		if filter.Before, err = strconv.ParseInt(at, 10, 64); err != nil {
 			return auditList{}, problem.New(http.StatusBadRequest, problem.CodeBadCursor, err.Error())
 		}
 	}
@@ -260,7 +261,7 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 	}
 	list := auditList{Kept: found.Kept, Dropped: found.Dropped, Keeps: found.Limit, AsOf: time.Now().UTC()}
 	if found.More && len(found.Entries) > 0 {
-		list.Next = a.cursors.At("audit", formatSeq(found.First))
+		list.Next = a.cursors.At("audit", strconv.FormatInt(found.First, 10))
 	}
 	visible := access.Filter(call.Rights, call.operation.May, found.Entries, func(e contract.AuditEntry) access.Scope {
 		return access.Scope{JobType: e.JobType, DAG: scopeOfThing(e.Object).DAG}

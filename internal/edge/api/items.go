@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -147,8 +146,6 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 // mostSearched bounds the runs that one request searches.
 const mostSearched = 200
 
-const searchList = "search"
-
 type searchInput struct {
 	Key     string    `query:"key" required:"true" minLength:"1" maxLength:"1024" doc:"Jobs with this dedupe key, tasks with this id or key, and tasks of a fan-out for this item"`
 	State   []string  `query:"state" doc:"Only items in one of these states"`
@@ -177,9 +174,7 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 		return foundItems{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 	}
 	answer := foundItems{AsOf: time.Now().UTC()}
-	var runs []starter.Run
-	var err error
-	runs, answer.Next, err = a.runsPage(ctx, call, searchList, in.Cursor, starter.RunFilter{JobType: in.JobType, SubDAGs: true, Since: in.Since}, mostSearched)
+	runs, next, at, err := a.runsPage(ctx, call, "search", in.Cursor, starter.RunFilter{JobType: in.JobType, SubDAGs: true, Since: in.Since}, mostSearched)
 	if err != nil {
 		return answer, err
 	}
@@ -190,36 +185,19 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 	if len(found) == 0 && err != nil {
 		return answer, err
 	}
+	if err != nil {
+		answer.Missed, err = err.Error(), nil
+	}
 	seen := access.Filter(call.Rights, call.operation.May, found, func(item starter.Item) access.Scope { return scopeOfThing(item.Run.WorkflowID) })
 	if len(seen) > in.Limit {
-		var cursorErr error
-		if runs, answer.Next, cursorErr = a.fitting(in, runs, seen[in.Limit]); cursorErr != nil {
-			return answer, cursorErr
-		}
-		seen = slices.DeleteFunc(seen[:in.Limit], func(item starter.Item) bool { return !slices.ContainsFunc(runs, holding(item)) })
+		runs, seen = starter.WholeRuns(runs, seen, in.Limit)
+		next, err = a.cursors.Next("search", at.after(runs))
 	}
-	if answer.Searched = len(runs); len(runs) > 0 {
+	if answer.Next, answer.Searched = next, len(runs); len(runs) > 0 {
 		answer.BackTo = runs[len(runs)-1].Started
 	}
 	answer.Items = orEmpty(starter.Listed(seen))
-	if err != nil {
-		answer.Missed = err.Error()
-	}
-	return answer, nil
-}
-
-// fitting ends a page before the run of its first item too many. A first run with too many items is cut.
-func (a *API) fitting(in *searchInput, runs []starter.Run, beyond starter.Item) (fit []starter.Run, next string, err error) {
-	fit = runs[:max(1, slices.IndexFunc(runs, holding(beyond)))]
-	at := runsPosition{}
-	if err = a.cursors.Resume(searchList, in.Cursor, &at); err == nil {
-		next, err = a.cursors.Next(searchList, at.after(fit))
-	}
-	return fit, next, err
-}
-
-func holding(item starter.Item) func(starter.Run) bool {
-	return func(run starter.Run) bool { return run.WorkflowID == item.Run.WorkflowID }
+	return answer, err
 }
 
 // Unreadable times stay unknown.

@@ -266,7 +266,7 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 			return list, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 		}
 	}
-	found, next, err := a.runsPage(ctx, call, "runs", in.Cursor, filter, in.Limit)
+	found, next, _, err := a.runsPage(ctx, call, "runs", in.Cursor, filter, in.Limit)
 	if err != nil {
 		return list, err
 	}
@@ -279,20 +279,18 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 	return list, nil
 }
 
-func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) ([]starter.Run, string, error) {
-	at := runsPosition{Until: filter.Until}
-	if err := a.cursors.Resume(list, cursor, &at); err != nil {
-		return nil, "", err
+func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) (found []starter.Run, next string, at runsPosition, err error) {
+	at.Until = filter.Until
+	if err = a.cursors.Resume(list, cursor, &at); err != nil {
+		return nil, "", at, err
 	}
 	filter.Until, filter.Limit = at.Until, limit+len(at.Seen)+1
 	counts := filter.Counts
 	filter.Counts = false // They change the start, which a cursor needs as it is listed.
-	found, err := call.Client.Runs().List(ctx, filter)
-	if err != nil {
-		return nil, "", err
+	if found, err = call.Client.Runs().List(ctx, filter); err != nil {
+		return nil, "", at, err
 	}
 	found = slices.DeleteFunc(found, func(run starter.Run) bool { return slices.Contains(at.Seen, run.RunID) })
-	next := ""
 	if len(found) > limit {
 		found = found[:limit]
 		next, err = a.cursors.Next(list, at.after(found))
@@ -300,7 +298,7 @@ func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, fil
 	if counts {
 		call.Client.Runs().AddCounts(ctx, found)
 	}
-	return found, next, err
+	return found, next, at, err
 }
 
 func (p runsPosition) after(shown []starter.Run) runsPosition {

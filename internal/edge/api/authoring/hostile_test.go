@@ -100,7 +100,7 @@ func TestNextInstantsLeaveNoneOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		schedule := contract.ScheduleSpec{
 			Cron:     rapid.SliceOfN(rapid.SampledFrom(names), 1, 2).Draw(t, "cron"),
-			Timezone: rapid.SampledFrom([]string{"", "Europe/Berlin", "America/Santiago", "Australia/Lord_Howe"}).Draw(t, "zone"),
+			Timezone: rapid.SampledFrom([]string{"", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"),
 			Days:     rapid.SampledFrom([][]string{nil, {"sun"}, {"mon", "wed"}}).Draw(t, "days"),
 			Except:   rapid.SampledFrom([][]string{nil, {"2026-03-29", "2026-10-25", "2026-04-05", "2026-09-06"}}).Draw(t, "except"),
 		}
@@ -116,7 +116,7 @@ func TestNextInstantsLeaveNoneOut(t *testing.T) {
 		var want []time.Time
 		for at := after.Add(5 * time.Minute); len(want) < 3 && at.Before(after.AddDate(0, 1, 0)); at = at.Add(5 * time.Minute) {
 			local := at.In(zone)
-			if local.Hour() > 3 && local.Hour() < 23 || local.Minute()%20 > 15 || !on(local) || slices.Contains(schedule.Except, local.Format(time.DateOnly)) {
+			if local.Hour() > 3 && local.Hour() < 23 || !slices.Contains([]int{0, 15, 20, 30, 40}, local.Minute()) || !on(local) || slices.Contains(schedule.Except, local.Format(time.DateOnly)) {
 				continue
 			}
 			if slices.ContainsFunc(schedule.Cron, func(text string) bool { return crons[text].Next(local.Add(-time.Second)).Equal(at) }) {

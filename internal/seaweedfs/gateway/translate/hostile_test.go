@@ -73,8 +73,8 @@ func TestAResultFitsWhateverItContains(t *testing.T) {
 				assert.True(t, strings.HasSuffix(result.Output, "end"), "the end of an output is kept")
 			}
 			kept := len(result.Data)
-			if left, some := result.Data["values_left_out"]; some {
-				kept += left.(int) - 1
+			if left, some := result.Data["values_left_out"].(int); some {
+				kept += left - 1
 			}
 			if result.Output != "" {
 				kept++
@@ -250,7 +250,7 @@ func TestSettingsThatDoNotFitTheForm(t *testing.T) {
 	assert.EqualValues(t, 1, bare.GetWorkerDefaultValues()["age"].GetInt64Value(), "nor the defaults of a worker without a form")
 }
 
-// TestFormsOfAnyWorker: a form with faults of its own must not refuse what the worker would take.
+// TestFormsOfAnyWorker: a form with faults of its own must not refuse settings that the worker takes.
 func TestFormsOfAnyWorker(t *testing.T) {
 	t.Parallel()
 	const (
@@ -340,7 +340,7 @@ func TestPackedProposalsHaveALimit(t *testing.T) {
 	require.True(t, proto.Equal(hard, back))
 }
 
-// TestParamsOfAnybodyAreUnpackedWithinBounds: everybody who may start a job may write them.
+// TestParamsOfAnybodyAreUnpackedWithinBounds: every operator can write them.
 func TestParamsOfAnybodyAreUnpackedWithinBounds(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
@@ -497,7 +497,7 @@ func TestTheTimeLeftIsBounded(t *testing.T) {
 	for left, want := range map[time.Duration]int32{0: 0, -time.Hour: 0, time.Minute: 60, math.MaxInt64: 0} {
 		detect, execute := translate.DetectRuntime(d, int(left), left), translate.ExecuteRuntime(d, left)
 		if want == 0 {
-			assert.EqualValues(t, []int32{45, 90}, []int32{detect.GetDetectionTimeoutSeconds(), execute.GetExecutionTimeoutSeconds()}, left)
+			assert.Equal(t, []int32{45, 90}, []int32{detect.GetDetectionTimeoutSeconds(), execute.GetExecutionTimeoutSeconds()}, left)
 			assert.EqualValues(t, 7, detect.GetMaxJobsPerDetection(), left)
 			continue
 		}

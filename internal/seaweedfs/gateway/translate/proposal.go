@@ -155,13 +155,15 @@ func Result(done *pb.JobResult) jobtype.Result {
 		if _, isText := value.GetKind().(*pb.ConfigValue_StringValue); isText && name == outputKey {
 			continue
 		}
-		one := entry{name, encodedSize(name, value)}
+		one := entry{name, proto.Size(value)}
+		if one.size <= maxOutputs {
+			one.size = sizeAsJSON(object{name: plain(value)})
+		}
 		entries = append(entries, one)
 		total += one.size
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.name, b.name)) })
-	texts, _ := json.Marshal(result)
-	room, left := min(maxOutputs, jobtype.MaxResultBytes-1<<10-len(texts)), 0
+	room, left := min(maxOutputs, jobtype.MaxResultBytes-1<<10-sizeAsJSON(result)), 0
 	for total > room && left < len(entries) {
 		total -= entries[left].size
 		left++
@@ -178,12 +180,11 @@ func Result(done *pb.JobResult) jobtype.Result {
 	return result
 }
 
-// encodedSize returns the size as JSON, or an estimate of a value that is too large anyway.
-func encodedSize(name string, value *pb.ConfigValue) int {
-	if size := proto.Size(value); size > maxOutputs {
-		return size
+func sizeAsJSON(value any) int {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return jobtype.MaxResultBytes // The value is left out.
 	}
-	encoded, _ := json.Marshal(object{name: plain(value)})
 	return len(encoded)
 }
 

@@ -5,8 +5,11 @@ import (
 	"strings"
 )
 
-// EnvironmentFile and NoFile stand for a file in faults outside files.
-const EnvironmentFile, NoFile = "environment", "configuration"
+// EnvironmentFile stands for a file in faults of the environment.
+const EnvironmentFile = "environment"
+
+// NoFile stands for a file if none was given.
+const NoFile = "configuration"
 
 // TEMPORAL_ADDRESS set for one command must win.
 func (l *loader) temporalFromEnvironment(into *Temporal) {

@@ -180,6 +180,9 @@ export function Loaded<T>({
 // Awaited stands for a part that is only shown if there is something to show.
 export const Awaited = () => <i class="loading" aria-busy="true" hidden />;
 
+// AwaitedCause stands for a cause of a header that is there, so it keeps room for it.
+export const AwaitedCause = () => <div class="loading room" aria-busy="true" />;
+
 export interface Column<T> {
   name: string;
   show: (row: T) => ComponentChildren;

@@ -9,6 +9,7 @@ import { Viewer } from '../output/output';
 import { Palette } from '../palette';
 import { type Form, Setting } from '../settings/fields';
 import type { Patch } from '../settings/values';
+import '../graph/graph.css';
 import '../settings/settings.css';
 import type { Drawing, Printed } from '../types';
 import { Section } from '../ui';

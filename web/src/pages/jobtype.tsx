@@ -11,7 +11,7 @@ import { RunName, Said } from '../names';
 import { href } from '../route';
 import { duration, place, span, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Holds, JobType, Reason, RunRef, ShownJobType } from '../types';
-import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { AwaitedCause, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { upper } from '../words';
 import { WhoChanged } from './changes';
 import './jobtype.css';
@@ -29,7 +29,7 @@ export function JobTypePage({ name }: { name: string }) {
   // A key that is held back has the code of its job type. NO_WORKER has the handler as its object.
   const { own, isPending } = useOwn(name, (reason) => reason.code === code && (reason.object === name || code === 'NO_WORKER'));
   const acts = found.data ? actsOf(found.data) : [];
-  const cause = code !== undefined && isPending ? <Awaited /> : own && <Because reason={own} name={name} acts={acts} />;
+  const cause = code !== undefined && isPending ? <AwaitedCause /> : own && <Because reason={own} name={name} acts={acts} />;
   return (
     <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data, own, cause)} actions={found.data && <Actions name={name} acts={acts} />}>
       <Loaded of={found} what={`Job type ${name}`}>

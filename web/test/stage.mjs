@@ -96,10 +96,10 @@ export const patience = 300_000;
 const longest = 400_000;
 
 // until waits for a condition. A second in which the machine is busy counts only in part.
-export async function until(what, check, within = 30_000) {
+export async function until(what, check, within = 30_000, most = longest) {
   let last;
   const began = Date.now();
-  for (let left = within, at = began; left > 0 && at - began < longest; ) {
+  for (let left = within, at = began; left > 0 && at - began < most; ) {
     try {
       const found = await check();
       if (found) return found;

@@ -27,7 +27,7 @@ func TestManyLogOutsEndNoSessionOfAnother(t *testing.T) {
 	assert.Empty(t, held.Ended, "entries that outlived their sessions are dropped")
 }
 
-// Everybody of a large company logs out: no other session of theirs ends.
+// All persons of a large company log out: no other session of theirs ends.
 func TestLogOutsOfManyPersonsEndNoOtherSession(t *testing.T) {
 	t.Parallel()
 	now, held := time.Now().UTC(), record{}

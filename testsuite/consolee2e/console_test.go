@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/edge/console"
@@ -81,9 +82,7 @@ func TestInBrowser(t *testing.T) {
 	}
 	workers.Go(func() {
 		for {
-			for !calm() && len(queue) > 0 {
-				time.Sleep(time.Second)
-			}
+			assert.Eventually(t, func() bool { return calm() || len(queue) == 0 }, time.Hour, time.Second)
 			names, more := <-queue
 			if !more {
 				return

@@ -82,8 +82,8 @@ function Guarded({ route, what = 'This page', children }: { route: Route; what?:
   return error ? <Failure error={error} what={`${what} cannot be drawn. Reload the page, or report this`} /> : <>{children}</>;
 }
 
-// Over holds a dialog. If it cannot be drawn, its error stands in its place. The event of a closed dialog comes later, and another
-// one may be asked for by then.
+// Over holds a dialog. If it cannot be drawn, its error stands in its place. The event of a closed dialog comes later: another
+// one may be open by then.
 function Over({ failed, closed, children }: { failed?: () => void; closed?: () => void; children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((cause) => {
     console.error(cause);

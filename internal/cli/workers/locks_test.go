@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestANameIsFoundOnALaterPage: admission lists 500 names of a kind at once, and is asked for those around the name.
+// TestANameIsFoundOnALaterPage: admission lists 500 names of a kind at once, and the page around the name is requested.
 func TestANameIsFoundOnALaterPage(t *testing.T) {
 	t.Parallel()
 	var names []string

@@ -37,7 +37,7 @@ func (c *catalog) declare(o Operation) {
 // Operations returns all operations by id.
 func (c *catalog) Operations() map[string]Operation { return c.needs }
 
-// operationOf knows no path that the server would redirect.
+// operationOf returns the operation of a request. A path that the server would redirect has none.
 func (c *catalog) operationOf(r *http.Request) (Operation, bool) {
 	_, pattern := c.mux.Handler(r)
 	method, of, _ := strings.Cut(pattern, " ")

@@ -36,7 +36,7 @@ type fleet struct {
 	next   *question
 	at     time.Time
 	silent bool
-	// heard is the time of the newest query with an answer. Answers to earlier queries are dropped.
+	// heard is the time of the newest query with an answer. The results of earlier queries are dropped.
 	heard time.Time
 }
 

@@ -194,6 +194,23 @@ func TestDependencyRules(t *testing.T) {
 	}, found)
 }
 
+func TestGovernedPackages(t *testing.T) {
+	t.Parallel()
+	repo := sources{
+		"cmd/roundsman/main.go": "", "dag/run.go": "", "dag/spec/parse.go": "", "internal/lib/codec/zstd.go": "",
+		"internal/lib/draw/x_test.go": "// Package draw is invented.\npackage draw", "workflows/group/group.go": "",
+	}.repo(t)
+	repo.Decisions = "| record |\n| [0007](0007-x.md) | with `internal/lib/codec` | `dag`, go.mod |\n"
+	found := make([]string, 0, 2)
+	for _, v := range Check(repo, Rules()) {
+		found = append(found, v.Rule.Name+": "+v.Found)
+	}
+	assert.Equal(t, []string{
+		"governed-packages: internal/lib/codec: no record governs it",
+		"governed-packages: workflows/group: no record governs it",
+	}, found)
+}
+
 func TestReportNamesRuleSourceAndRemedyOnce(t *testing.T) {
 	t.Parallel()
 	repo := sources{"workflows/a.go": imports("context", "os")}.repo(t)
@@ -208,7 +225,7 @@ rule workflows (docs/architecture.md, "Floors")
 // A rule that no case breaks might be unable to fail.
 func TestEveryRuleIsProvenToFail(t *testing.T) {
 	t.Parallel()
-	proven := map[string]bool{"root-without-server": true, "dependency-decisions": true}
+	proven := map[string]bool{"root-without-server": true, "dependency-decisions": true, "governed-packages": true}
 	for _, tt := range brokenCases() {
 		proven[tt.rule] = true
 	}

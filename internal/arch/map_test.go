@@ -60,9 +60,6 @@ func TestEveryRoomIsDescribed(t *testing.T) {
 	}
 }
 
-// governed is a row of docs/adr/README.md: the file of a record, and the packages.
-var governed = regexp.MustCompile(`(?m)^\| \[\d{4}\]\((\d{4}-[a-z0-9-]+\.md)\) \|.*\| (.*) \|$`)
-
 // TestEveryDecisionIsListed checks that docs/adr/README.md lists each record once, with existing
 // packages.
 func TestEveryDecisionIsListed(t *testing.T) {
@@ -73,7 +70,7 @@ func TestEveryDecisionIsListed(t *testing.T) {
 	var listed []string
 	for _, row := range governed.FindAllStringSubmatch(string(text), -1) {
 		listed = append(listed, row[1])
-		for _, path := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+		for _, path := range quoted.FindAllStringSubmatch(row[2], -1) {
 			assert.DirExists(t, filepath.Join("..", "..", filepath.FromSlash(path[1])), row[1])
 		}
 	}

@@ -33,7 +33,7 @@ type Violation struct {
 
 // Rules returns all rules of the house.
 func Rules() []Rule {
-	return slices.Concat(floorRules(), importRules(), layoutRules(), callRules(), orderRules(), wordRules(), proseRules(), sentenceRules(), elapsedRules(), dependencyRules(), partRules())
+	return slices.Concat(floorRules(), importRules(), layoutRules(), callRules(), orderRules(), wordRules(), proseRules(), sentenceRules(), elapsedRules(), dependencyRules(), partRules(), governedRules())
 }
 
 // Check applies rules to a repository, in the order of the rules.

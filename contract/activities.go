@@ -9,9 +9,8 @@ import (
 
 // PrepareInput is the argument of PrepareActivity, which a group calls before it detects.
 type PrepareInput struct {
-	JobType string `json:"job_type"`
-	Handler string `json:"handler"`
-	// WorkflowID and RunID identify the calling group.
+	JobType    string `json:"job_type"`
+	Handler    string `json:"handler"`
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
 	// Record is the record of the last completed run.
@@ -138,8 +137,7 @@ type ExecuteState struct {
 	Failure FailureKind `json:"failure,omitempty"`
 	Message string      `json:"message,omitempty"`
 	// Result of the job; on failure only its printed output, if any.
-	Result jobtype.Result `json:"result,omitzero"`
-	// Checkpoint is the last checkpoint of the attempt, for the next attempt.
+	Result     jobtype.Result  `json:"result,omitzero"`
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 	// Done is the progress at that checkpoint in percent; 0 if not reported.
 	Done       float64   `json:"done,omitempty"`

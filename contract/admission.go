@@ -77,8 +77,7 @@ type AdmissionRequest struct {
 	// Budget is the retry budget of the job type. Endings report the ends of its jobs.
 	Budget  *RetryBudget       `json:"budget,omitempty"`
 	Endings []AdmissionEndings `json:"endings,omitempty"`
-	// Items are the requests.
-	Items []AdmissionItem `json:"items,omitempty"`
+	Items   []AdmissionItem    `json:"items,omitempty"`
 	// Reassert means that Held and Items are complete: the holder has nothing else.
 	Reassert bool `json:"reassert,omitempty"`
 	// The holder was reset to an earlier state. Its existing grants get new fences, and each of Held is answered.
@@ -127,8 +126,7 @@ type AdmissionObject struct {
 type AdmissionHeld struct {
 	AdmissionItem
 
-	Fence int64 `json:"fence"`
-	// Since is the time of the grant.
+	Fence int64     `json:"fence"`
 	Since time.Time `json:"since,omitzero"`
 }
 
@@ -278,9 +276,8 @@ type AdmissionInput struct {
 	// LateSince is set while workflows that visibility shows late remain to be queried.
 	LateSince time.Time `json:"late_since,omitzero"`
 	// Previous lists the runs before resets whose durable state is not inherited yet, newest first.
-	Previous []string `json:"previous,omitempty"`
-	// Audit holds entries that are not in the audit log yet; nil if none.
-	Audit *AuditTrailState `json:"audit,omitempty"`
+	Previous []string         `json:"previous,omitempty"`
+	Audit    *AuditTrailState `json:"audit,omitempty"`
 }
 
 // EnsureAdmissionInput starts a missing admission and sends Request, if any, in the same step.

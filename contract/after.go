@@ -35,7 +35,6 @@ type SuccessesResult struct {
 type SucceededInput struct {
 	SucceededSignal
 
-	// AwaitedBy lists the job types that wait for it.
 	AwaitedBy []string `json:"awaited_by"`
 	// Before is the success before. Runs that were started earlier had it.
 	Before time.Time `json:"before,omitzero"`

@@ -166,9 +166,8 @@ type AuditInput struct {
 	// First means that its starter found no previous run.
 	First bool `json:"first,omitempty"`
 	// Continued means that the run continues as new and inherits nothing.
-	Continued bool `json:"continued,omitempty"`
-	// Audit holds entries about the log itself that it does not have yet; nil if none.
-	Audit *AuditTrailState `json:"audit,omitempty"`
+	Continued bool             `json:"continued,omitempty"`
+	Audit     *AuditTrailState `json:"audit,omitempty"`
 }
 
 // RecordAuditInput is the argument of [RecordAuditActivity].
@@ -238,8 +237,7 @@ type AuditFilter struct {
 	// After and Before bound Seq, both exclusive; 0 means no bound.
 	After  int64 `json:"after,omitempty"`
 	Before int64 `json:"before,omitempty"`
-	// Former includes [AuditEntry.Former] in the result.
-	Former bool `json:"former,omitempty"`
+	Former bool  `json:"former,omitempty"`
 	// Limit is the maximum number of entries per page: the newest matches. 0 means a full page.
 	Limit int `json:"limit,omitempty"`
 }

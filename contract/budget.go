@@ -55,7 +55,6 @@ type AdmissionEndings struct {
 
 // AdmissionFailure is one failed attempt.
 type AdmissionFailure struct {
-	// DedupeKey is empty for a job without one.
 	DedupeKey string `json:"dedupe_key,omitempty"`
 	// Attempt is the job's id and the number of the attempt.
 	Attempt string    `json:"attempt"`
@@ -67,22 +66,18 @@ type AdmissionFailure struct {
 type AdmissionHold struct {
 	JobType string `json:"job_type"`
 	// DedupeKey is empty for the whole job type.
-	DedupeKey string `json:"dedupe_key,omitempty"`
-	// Code is RETRY_BUDGET or MARKED_DONE.
-	Code  string    `json:"code"`
-	Since time.Time `json:"since"`
-	Until time.Time `json:"until"`
-	// Failures is their number, Rule the rule they broke, LastError the last message.
+	DedupeKey string           `json:"dedupe_key,omitempty"`
+	Code      string           `json:"code"`
+	Since     time.Time        `json:"since"`
+	Until     time.Time        `json:"until"`
 	Failures  int              `json:"failures,omitempty"`
 	Rule      *RetryBudgetRule `json:"rule,omitempty"`
 	LastError string           `json:"last_error,omitempty"`
-	// By is the operator who marked the key as done.
-	By string `json:"by,omitempty"`
+	By        string           `json:"by,omitempty"`
 	// Detail is the text that a run rendered for its own views. Callers use [AdmissionHold.String].
 	Detail string `json:"detail,omitempty"`
 }
 
-// String renders the hold for operators.
 func (h AdmissionHold) String() string {
 	return h.text(" until " + h.Until.UTC().Format(time.RFC3339))
 }
@@ -212,8 +207,7 @@ type HoldResult struct {
 type HoldsInput struct {
 	JobType   string `json:"job_type,omitempty"`
 	DedupeKey string `json:"key,omitempty"`
-	// TypesOnly leaves keys out.
-	TypesOnly bool `json:"types_only,omitempty"`
+	TypesOnly bool   `json:"types_only,omitempty"`
 	// At is the time of the query: holds that have ended by then do not match.
 	At time.Time `json:"at,omitzero"`
 	// Offset skips matches. Limit 0 means 200.

@@ -11,7 +11,6 @@ import (
 // DAGInput starts a DAG run. The workflow's second argument is the graph from dag.Graph.Encode, the third the state
 // of the run: bytes inside JSON grow by a third.
 type DAGInput struct {
-	// Name of the DAG in its spec.
 	Name string `json:"name"`
 	// Hash of the graph in hexadecimal; empty if Source is set.
 	Hash string `json:"hash,omitempty"`
@@ -40,10 +39,9 @@ type DAGInput struct {
 	Depth int `json:"depth,omitempty"`
 	// Resumes is the workflow id of the run that this run resumes from.
 	Resumes string `json:"resumes,omitempty"`
-	// Nominal time of the run above, or of the resumed run; zero: the start of this run.
+	// ScheduledAt is the nominal time of the run above, or of the resumed run; zero: the start of this run.
 	ScheduledAt time.Time `json:"scheduled_at,omitzero"`
-	// By is the operator who started the run.
-	By string `json:"by,omitempty"`
+	By          string    `json:"by,omitempty"`
 	// History length from which the run continues as new. Default 20,000; tests use 1.
 	RollEvents int `json:"roll_events,omitempty"`
 	// Carry is set only when the run continues as new.
@@ -78,12 +76,10 @@ type DAGCarry struct {
 	StatePages
 	// FleetSeq is the number of the last view of the workers.
 	FleetSeq int64 `json:"fleet_seq,omitempty"`
-	// Definitions used by job_type tasks, looked up once, so an apply does not change an open run.
-	JobTypes map[string]JobTypeSpec `json:"job_types,omitempty"`
-	// Admission holds grants and requests of the tasks; nil if there never were any.
-	Admission *AdmissionLinkState `json:"admission,omitempty"`
-	// Audit holds entries that are not in the audit log yet; nil if none.
-	Audit *AuditTrailState `json:"audit,omitempty"`
+	// JobTypes are the definitions of job_type tasks, looked up once, so an apply does not change an open run.
+	JobTypes  map[string]JobTypeSpec `json:"job_types,omitempty"`
+	Admission *AdmissionLinkState    `json:"admission,omitempty"`
+	Audit     *AuditTrailState       `json:"audit,omitempty"`
 }
 
 // DAGResult is the result of a completed run, otherwise the detail of its failure (RunFailedError) or cancellation.
@@ -95,8 +91,7 @@ type DAGResult struct {
 	// Reason explains an outcome that the tasks do not: a deadline, an operator.
 	Reason string `json:"reason,omitempty"`
 	// WorkerLost: the run ended because a worker was lost, under recovery fail.
-	WorkerLost bool `json:"worker_lost,omitempty"`
-	// Counts holds the number of tasks per state.
+	WorkerLost bool           `json:"worker_lost,omitempty"`
 	Counts     map[string]int `json:"counts"`
 	StartedAt  time.Time      `json:"started_at"`
 	EndedAt    time.Time      `json:"ended_at"`
@@ -210,8 +205,7 @@ type DAGChanged struct {
 	// Before is the previous limit (set-concurrency); 0 if there was none.
 	Before int `json:"before,omitempty"`
 	// Tasks lists the tasks added (add-tasks) or executed again.
-	Tasks []string `json:"tasks,omitempty"`
-	// Redefined lists the tasks redefined by add-tasks.
+	Tasks     []string `json:"tasks,omitempty"`
 	Redefined []string `json:"redefined,omitempty"`
 }
 
@@ -286,9 +280,8 @@ type DAGStatus struct {
 	// Approvals lists the tasks that wait for an approval, at most 100.
 	Approvals []TaskView `json:"approvals,omitempty"`
 	// Failed lists the first failed tasks, at most 50.
-	Failed []TaskView `json:"failed,omitempty"`
-	// Waiting is the reason why the whole run waits, if any.
-	Waiting string `json:"waiting,omitempty"`
+	Failed  []TaskView `json:"failed,omitempty"`
+	Waiting string     `json:"waiting,omitempty"`
 	// Workers lists the usable workers; empty for a run that needs none.
 	Workers []GroupWorker `json:"workers,omitempty"`
 	// Runs counts the workflow runs so far.
@@ -318,7 +311,6 @@ const CommandHandler = "command"
 
 // DAGSource is the DAG of a job type as written.
 type DAGSource struct {
-	// Name of the DAG in its spec.
 	Name string `json:"name"`
 	// File is the path relative to the configuration's folder.
 	File string `json:"file"`

@@ -189,8 +189,7 @@ type WorkerView struct {
 
 // OperateWorkerInput is an operator's action on one worker.
 type OperateWorkerInput struct {
-	ID string `json:"id"`
-	// Action is one of the worker actions.
+	ID     string `json:"id"`
 	Action string `json:"action"`
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -327,9 +326,8 @@ func WorkerEvents() []WorkerEvent {
 
 // WorkerRejection is the reason why the registry refuses a request.
 type WorkerRejection struct {
-	Code WorkerFault `json:"code"`
-	ID   string      `json:"id,omitempty"`
-	// Process is the worker process concerned.
+	Code    WorkerFault   `json:"code"`
+	ID      string        `json:"id,omitempty"`
 	Process WorkerProcess `json:"process,omitzero"`
 	Action  string        `json:"action,omitempty"`
 }

@@ -52,9 +52,8 @@ type ThresholdsResult struct {
 type FleetInput struct {
 	// Nil if the starter has none, as a worker. The registry then requests it from the observer.
 	Config *FleetConfig `json:"config,omitempty"`
-	// The registry's snapshot on continue-as-new, as gzipped JSON, far below the server's limit for thousands of workers.
-	State []byte `json:"state,omitempty"`
-	// Audit holds entries that are not in the audit log yet; nil if none.
+	// State is the snapshot on continue-as-new, as gzipped JSON, far below the server's limit for thousands of workers.
+	State []byte           `json:"state,omitempty"`
 	Audit *AuditTrailState `json:"audit,omitempty"`
 	// EndUnknown means that the end of the registry before is still to be looked up for the audit log.
 	EndUnknown bool `json:"end_unknown,omitempty"`

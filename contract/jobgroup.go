@@ -50,12 +50,10 @@ type JobTypeSpec struct {
 	// RetryBudget limits failures; nil means no limit.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
 	// Notify holds the notification rules of the job type, besides those of the control plane.
-	Notify []NotifyRule `json:"notify,omitempty"`
-	// Params, Detect and Execute are the blocks of the configuration.
+	Notify  []NotifyRule    `json:"notify,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
 	Detect  json.RawMessage `json:"detect,omitempty"`
 	Execute json.RawMessage `json:"execute,omitempty"`
-	// Cluster is the configuration's `cluster:` block.
 	Cluster json.RawMessage `json:"cluster,omitempty"`
 	// Schedule is the schedule as written, for operators and `plan`.
 	Schedule ScheduleSpec `json:"schedule"`
@@ -167,11 +165,9 @@ type JobGroupState struct {
 	// Runs counts the workflow runs of this group so far.
 	Runs int `json:"runs"`
 	// Turns counts how often the group was suspended until its next window.
-	Turns int `json:"turns,omitempty"`
-	// Admission holds grants and requests of the group; nil if none.
+	Turns     int                 `json:"turns,omitempty"`
 	Admission *AdmissionLinkState `json:"admission,omitempty"`
-	// Audit holds entries that are not in the audit log yet; nil if none.
-	Audit *AuditTrailState `json:"audit,omitempty"`
+	Audit     *AuditTrailState    `json:"audit,omitempty"`
 }
 
 // Outcome is how a group ended.
@@ -289,9 +285,8 @@ type JobGroupResult struct {
 	// Checkpoints without a successor: the record has no room, or the group was ad-hoc.
 	Dropped *DroppedCheckpoints `json:"dropped_checkpoints,omitempty"`
 	// Record is passed to the next run of the job type.
-	Record RunRecord `json:"record"`
-	// Items lists the jobs.
-	Items *ItemRecord `json:"items,omitempty"`
+	Record RunRecord   `json:"record"`
+	Items  *ItemRecord `json:"items,omitempty"`
 }
 
 // OnlyMissed lists the first workers not reached, if only their absence kept the group from being completed.
@@ -353,14 +348,13 @@ const MaxRunRecords = 10
 
 // RunSummary is one past run of a job type.
 type RunSummary struct {
-	WorkflowID string      `json:"workflow_id"`
-	RunID      string      `json:"run_id"`
-	Outcome    Outcome     `json:"outcome"`
-	Reason     string      `json:"reason,omitempty"`
-	StartedAt  time.Time   `json:"started_at,omitzero"`
-	EndedAt    time.Time   `json:"ended_at,omitzero"`
-	Counts     GroupCounts `json:"counts"`
-	// Terminated is set if the run was terminated.
+	WorkflowID string       `json:"workflow_id"`
+	RunID      string       `json:"run_id"`
+	Outcome    Outcome      `json:"outcome"`
+	Reason     string       `json:"reason,omitempty"`
+	StartedAt  time.Time    `json:"started_at,omitzero"`
+	EndedAt    time.Time    `json:"ended_at,omitzero"`
+	Counts     GroupCounts  `json:"counts"`
 	Terminated *Termination `json:"terminated,omitempty"`
 }
 

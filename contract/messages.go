@@ -118,10 +118,9 @@ func (in SetPolicyInput) Over(current jobtype.Policy) (jobtype.Policy, error) {
 
 // SetPolicyResult is the policy and retry budget before and after the change.
 type SetPolicyResult struct {
-	Before jobtype.Policy `json:"before"`
-	After  jobtype.Policy `json:"after,omitzero"`
-	// RetryBudgetBefore is nil if there was none.
-	RetryBudgetBefore *RetryBudget `json:"retry_budget_before,omitempty"`
+	Before            jobtype.Policy `json:"before"`
+	After             jobtype.Policy `json:"after,omitzero"`
+	RetryBudgetBefore *RetryBudget   `json:"retry_budget_before,omitempty"`
 }
 
 // JobOutcomeInput is an outcome of a timed-out activity. It counts if the attempt is still the job's current one.
@@ -199,11 +198,10 @@ type JobView struct {
 	Waiting string      `json:"waiting,omitempty"`
 	Wait    *WaitReason `json:"wait,omitempty"`
 	// Worker is the current or last worker.
-	Worker    string    `json:"worker,omitempty"`
-	Attempt   int       `json:"attempt,omitempty"`
-	Error     string    `json:"error,omitempty"`
-	NotBefore time.Time `json:"not_before,omitzero"`
-	// EstimatedRuntime comes from the proposal.
+	Worker           string           `json:"worker,omitempty"`
+	Attempt          int              `json:"attempt,omitempty"`
+	Error            string           `json:"error,omitempty"`
+	NotBefore        time.Time        `json:"not_before,omitzero"`
 	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
 	// CreatedAt is the proposal's acceptance, ModifiedAt the last change of the state.
 	CreatedAt  time.Time `json:"created_at,omitzero"`
@@ -260,14 +258,12 @@ type GroupStatus struct {
 	StartedAt time.Time `json:"started_at"`
 	Deadline  time.Time `json:"deadline,omitzero"`
 	// ModifiedAt is the last change of the phase or of a job.
-	ModifiedAt time.Time   `json:"modified_at,omitzero"`
-	Counts     GroupCounts `json:"counts"`
-	Pending    int         `json:"pending"`
-	Running    int         `json:"running"`
-	// Detector is the worker of the detection.
-	Detector string `json:"detector,omitempty"`
-	// Explanations are the detector's lines about the detection.
-	Explanations []string `json:"explanations,omitempty"`
+	ModifiedAt   time.Time   `json:"modified_at,omitzero"`
+	Counts       GroupCounts `json:"counts"`
+	Pending      int         `json:"pending"`
+	Running      int         `json:"running"`
+	Detector     string      `json:"detector,omitempty"`
+	Explanations []string    `json:"explanations,omitempty"`
 	// Waiting is the reason why the whole group waits, as text; Wait is the same for programs.
 	Waiting string      `json:"waiting,omitempty"`
 	Wait    *WaitReason `json:"wait,omitempty"`

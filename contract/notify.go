@@ -118,8 +118,7 @@ type Notification struct {
 	// ID is the same for every receiver and every repeated delivery.
 	ID    string      `json:"id"`
 	Event NotifyEvent `json:"event"`
-	// At is the time of the event.
-	At time.Time `json:"at"`
+	At    time.Time   `json:"at"`
 	// Title is one line for operators; Command shows the details.
 	Title     string `json:"title"`
 	Command   string `json:"command,omitempty"`

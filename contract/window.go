@@ -39,8 +39,7 @@ type WindowsResult struct {
 // Closure is the reason why a calendar is closed; zero if it is open.
 type Closure struct {
 	Code ClosureCode `json:"code,omitempty"`
-	// Note is the note of the blackout.
-	Note string `json:"note,omitempty"`
+	Note string      `json:"note,omitempty"`
 }
 
 // ClosureCode is the kind of a [Closure].

@@ -22,7 +22,6 @@ type Deferral struct {
 	Guard bool
 }
 
-// Error returns the reason.
 func (d *Deferral) Error() string { return d.Reason }
 
 // Defer returns the [Deferral] of a job whose time has not come.

@@ -24,14 +24,13 @@ type DetectInput struct {
 	// MaxResults is the policy's max_jobs_per_detection. The surplus is counted and reported.
 	MaxResults int `json:"max_results"`
 	// DryRun means that no job will be executed (`start --dry-run`).
-	DryRun bool `json:"dry_run,omitempty"`
-	// WorkerID is the detecting worker.
+	DryRun   bool   `json:"dry_run,omitempty"`
 	WorkerID string `json:"worker_id,omitempty" required:"true"`
-	// From the policy. Under [LivenessActivity] a detection without proposal or sign of life for StallTimeout is ended.
+	// Liveness and StallTimeout come from the policy. Under [LivenessActivity] a detection without proposal or sign of
+	// life for StallTimeout is ended.
 	Liveness     Liveness `json:"liveness,omitempty"`
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
-	// Run is the run of the detection.
-	Run RunInfo `json:"run,omitzero"`
+	Run          RunInfo  `json:"run,omitzero"`
 	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
 	WorkerLabels map[string]string `json:"-"`
 }
@@ -39,8 +38,7 @@ type DetectInput struct {
 // RunInfo describes the run that a job, a task or a detection belongs to.
 type RunInfo struct {
 	// ID is the workflow id of the run.
-	ID string `json:"id,omitempty" required:"true"`
-	// StartedAt is the start of the run.
+	ID        string    `json:"id,omitempty" required:"true"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	// ScheduledAt is the time at which the run's Schedule was due, also in a backfill, in a DAG of a job, and in a
 	// retry. Without a Schedule it is the start of the run.
@@ -77,15 +75,14 @@ type Job struct {
 	// Checkpoint is the last value of [Progress.Checkpoint]. It may come from an earlier run stopped by its
 	// maintenance window, with the same dedupe key or batch items. It is empty on the first attempt.
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
-	// WorkerID is the worker of this attempt.
-	WorkerID string `json:"worker_id,omitempty" required:"true"`
+	WorkerID   string          `json:"worker_id,omitempty" required:"true"`
 	// From the policy, for handlers that watch an external process. Under [LivenessActivity] that process's signs of
 	// life count.
 	Liveness     Liveness `json:"liveness,omitempty"`
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	// Deadline is the latest end of ctx.
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Run is the run of the job. Its ID equals GroupID.
+	// The ID of Run equals GroupID.
 	Run RunInfo `json:"run,omitzero"`
 	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
 	WorkerLabels map[string]string `json:"-"`

@@ -115,7 +115,7 @@ type Policy struct {
 	RetryMaxBackoff Duration `json:"retry_max_backoff,omitempty"`
 	// Time without a heartbeat after which a job is placed elsewhere. Default 30s.
 	HeartbeatTimeout Duration `json:"heartbeat_timeout,omitempty"`
-	// Liveness is progress, process or activity. Default progress.
+	// Default progress.
 	Liveness Liveness `json:"liveness,omitempty"`
 	// Maximum silence under liveness progress or activity. Default: heartbeat_timeout, or 12m under activity.
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
@@ -125,26 +125,26 @@ type Policy struct {
 	Interactive bool `json:"interactive,omitempty"`
 	// WorkerLossLimit is the maximum number of lost workers per job within 72 hours. Default 3.
 	WorkerLossLimit int `json:"worker_loss_limit,omitempty"`
-	// OnWorkerLoss is replace, fail or hold. Default replace.
+	// Default replace.
 	OnWorkerLoss OnWorkerLoss `json:"on_worker_loss,omitempty"`
-	// Recovery is resume or fail. Default resume.
+	// Default resume.
 	Recovery Recovery `json:"recovery,omitempty"`
-	// OnDisconnect is continue or stop. Default continue.
+	// Default continue.
 	OnDisconnect OnDisconnect `json:"on_disconnect,omitempty"`
 	// Time without an accepted heartbeat after which the worker ends the handler, under on_disconnect stop. Default:
 	// [StopAfter].
 	StopAfter Duration `json:"stop_after,omitempty"`
-	// OnDeadline is cancel or drain. Default cancel.
+	// Default cancel.
 	OnDeadline OnDeadline `json:"on_deadline,omitempty"`
 	// Time of running jobs after max_runtime or their window under drain. Default 30m.
 	DrainGrace Duration `json:"drain_grace,omitempty"`
-	// OnWindowEnd is drain or checkpoint. Default drain.
+	// Default drain.
 	OnWindowEnd OnWindowEnd `json:"on_window_end,omitempty"`
 	// Maximum delay of a missed tick. Default: one interval, at least 10s, at most 365 days.
 	CatchupWindow Duration `json:"catchup_window,omitempty"`
-	// Overlap is the action when the previous group still runs. Default skip.
+	// Default skip.
 	Overlap Overlap `json:"overlap,omitempty"`
-	// Routing is worker or shared. Default worker.
+	// Default worker.
 	Routing Routing `json:"routing,omitempty"`
 }
 

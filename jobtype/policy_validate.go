@@ -78,7 +78,6 @@ type PolicyFault struct {
 	Message string
 }
 
-// Error implements error.
 func (f *PolicyFault) Error() string { return f.Key + ": " + f.Message }
 
 // Validate returns every setting out of range as a [*PolicyFault], joined. It expects filled-in defaults.

@@ -12,12 +12,9 @@ import (
 
 // Bounds in bytes of JSON. Temporal retries payloads over 2 MiB for ever, so Roundsman refuses earlier.
 const (
-	// MaxProposalBytes bounds one encoded proposal.
-	MaxProposalBytes = 4 << 10
-	// MaxCheckpointBytes bounds one encoded checkpoint.
+	MaxProposalBytes   = 4 << 10
 	MaxCheckpointBytes = 16 << 10
-	// MaxResultBytes bounds one encoded result.
-	MaxResultBytes = 64 << 10
+	MaxResultBytes     = 64 << 10
 	// MaxOutputBytes bounds the stored tail of a job's output.
 	MaxOutputBytes = 16 << 10
 	// MaxSummaryBytes bounds a proposal's summary; the Web UI shows it as the activity's summary.
@@ -115,7 +112,6 @@ type ProposalError struct {
 	Reasons error
 }
 
-// Error implements error.
 func (e *ProposalError) Error() string {
 	if e.DedupeKey == "" {
 		return fmt.Sprintf("proposal refused: %v", e.Reasons)

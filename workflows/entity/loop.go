@@ -16,14 +16,12 @@ type Loop struct {
 	// root is the context that a cancellation ends, ctx is detached from it.
 	root, ctx workflow.Context
 	name      string
-	// Audit records the actions of operators and the decisions of the entity.
-	Audit  *recorder.Recorder
-	tasks  Tasks
-	timers Timers
+	Audit     *recorder.Recorder
+	tasks     Tasks
+	timers    Timers
 	// predecessor returns the end of the previous chain of runs; nil if it was read.
 	predecessor workflow.Future
-	// passed are earlier runs whose ends are not in the audit log yet.
-	passed []string
+	passed      []string
 	// run is the last noticed id of the workflow run; before is the run that was reset, until [Loop.WasReset] returns it.
 	run, before  string
 	canceled     bool

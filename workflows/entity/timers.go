@@ -30,12 +30,12 @@ func (t *Timers) SetBy(ctx workflow.Context, wake time.Time) {
 	})})
 }
 
-// Fired reports whether one has fired since [Timers.ClearFired].
+// Fired reports whether a timer has fired since [Timers.ClearFired].
 func (t *Timers) Fired() bool {
 	return slices.ContainsFunc(t.set, func(known timer) bool { return known.future.IsReady() })
 }
 
-// ClearFired forgets those that have fired and reports whether there was one.
+// ClearFired removes the timers that have fired, and reports whether there were any.
 func (t *Timers) ClearFired() bool {
 	before := len(t.set)
 	t.set = slices.DeleteFunc(t.set, func(known timer) bool { return known.future.IsReady() })

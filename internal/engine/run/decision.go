@@ -50,11 +50,10 @@ type Decision struct {
 	Shared bool
 	// For Adopt.
 	Adoption int
-	// For Acquire and Release.
-	Ask   int
-	Needs *Needs
-	At    time.Time
-	// Labels are the labels required by the item.
+	// Ask and Needs are for Acquire and Release.
+	Ask     int
+	Needs   *Needs
+	At      time.Time
 	Labels  map[string]string
 	Trouble contract.Code
 	Reason  string

@@ -224,7 +224,7 @@ func (e *board) reason(w *worker, handler string) string {
 type WorkerUse struct {
 	ID, State, Reason string
 	InFlight, Slots   int
-	// Others is the number of its slots that others use, if known.
+	// Others is the number of slots that other runs use; 0 if unknown.
 	Others int
 }
 

@@ -5,7 +5,6 @@ const maxTries = 2
 
 // attempt is the part of a job that no checkpoint has: the calls of this attempt and their failure.
 type attempt struct {
-	// earlier: there was an attempt before this one.
 	earlier  bool
 	tries    map[try]int
 	lastFail Answer

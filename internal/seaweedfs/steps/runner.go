@@ -82,9 +82,8 @@ const (
 
 // End is how a job ended.
 type End struct {
-	Code Code
-	OK   bool
-	// Server and Cause describe the failure.
+	Code          Code
+	OK            bool
 	Server, Cause string
 	// Final: another attempt would end the same.
 	Final bool

@@ -105,7 +105,7 @@ type AdmissionItem struct {
 	For string `json:"for,omitempty"`
 	// Request of a group that begins, refused while its job type is disabled. A turn in a lane always is one.
 	Start bool `json:"start,omitempty"`
-	// Budget is that of a task; the request is refused while the task is disabled.
+	// Budget of the task. The request is refused while the task is disabled.
 	Budget *TaskBudget `json:"budget,omitempty"`
 }
 
@@ -257,7 +257,7 @@ type AdmissionLinkState struct {
 	Waiting    []AdmissionItem `json:"waiting,omitempty"`
 	Held       []AdmissionHeld `json:"held,omitempty"`
 	DeclaredAt time.Time       `json:"declared_at,omitzero"`
-	// Told lists the endings reported last, Untold those not reported yet.
+	// Told lists the endings of the last report, Untold the endings since then.
 	Told   []AdmissionEndings `json:"told,omitempty"`
 	Untold []AdmissionEndings `json:"untold,omitempty"`
 	// Released lists released items that admission has not confirmed.

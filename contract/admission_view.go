@@ -16,7 +16,7 @@ type AdmissionFilter struct {
 
 // AdmissionView is the state of admission for operators. The counts ignore the filter.
 type AdmissionView struct {
-	// Admission grants nothing until the running groups, of which Expected are missing, have asserted their holdings.
+	// During the recovery admission grants nothing. Expected lists the running groups that have not asserted their holdings.
 	Recovering bool     `json:"recovering,omitempty"`
 	Expected   []string `json:"expected,omitempty"`
 	// Unlisted is the reason why the running groups could not be listed. Admission tries again during the recovery.
@@ -100,7 +100,7 @@ type PastGrants struct {
 	Grants []PastGrant `json:"grants,omitempty"`
 	// More means that older grants match.
 	More bool `json:"more,omitempty"`
-	// Kept is the number of grants remembered; Released is the number ever released.
+	// Number of remembered grants, and of grants ever released.
 	Kept     int   `json:"kept"`
 	Released int64 `json:"released"`
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// AfterRule is what a job type needs of another one before its run begins.
+// AfterRule is the success of another job type that a run awaits before it begins.
 type AfterRule struct {
 	// SucceededWithin is the maximum age of the other's last completed run.
 	SucceededWithin jobtype.Duration `json:"succeeded_within"`
@@ -26,7 +26,7 @@ type SuccessesInput struct {
 	JobTypes []string `json:"job_types"`
 }
 
-// SuccessesResult holds the end of the last completed run by job type, without those that have none.
+// SuccessesResult holds the end of the last completed run by job type. A job type without one is missing.
 type SuccessesResult struct {
 	Last map[string]time.Time `json:"last,omitempty"`
 }

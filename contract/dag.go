@@ -24,7 +24,7 @@ type DAGInput struct {
 	Params json.RawMessage `json:"params,omitempty"`
 	// Deadline bounds the run besides the deadline of the spec; the shorter one applies.
 	Deadline jobtype.Duration `json:"deadline,omitempty"`
-	// Recovery is that of the run above; fail applies here, too.
+	// Recovery of the run above; fail applies here, too.
 	Recovery jobtype.Recovery `json:"recovery,omitempty"`
 	// Resources are the pool sizes declared by the configuration; nil changes no size.
 	Resources map[string]int `json:"resources,omitempty"`

@@ -42,7 +42,7 @@ type JobTypeSpec struct {
 	// Calendars of groups and jobs, and of the lane. Both must be open; nil is always open.
 	Calendar     *jobtype.Calendar `json:"calendar,omitempty"`
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
-	// Job types that must have succeeded before a run begins, and the job types with such a rule about this one.
+	// Job types that must have succeeded before a run begins, and the job types that await this one.
 	After     map[string]AfterRule `json:"after,omitempty"`
 	AwaitedBy []string             `json:"awaited_by,omitempty"`
 	// RunIfNotSucceededFor skips a tick if the last completed run is younger; 0 never does.

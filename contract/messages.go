@@ -277,11 +277,11 @@ type GroupStatus struct {
 	Lane string `json:"lane,omitempty"`
 	// DAG is the name of the DAG that each job is a run of; empty: a handler executes the jobs.
 	DAG string `json:"dag,omitempty"`
-	// Since when the group has given its lane back during waits for approvals; zero: it has not.
+	// Time at which the group gave its lane back for waits for approvals; zero if it holds the lane.
 	LaneReleasedAt time.Time `json:"lane_released_at,omitzero"`
 	// Completed runs of the job type before this one; nil for dry runs and ad-hoc groups.
 	Usual *Usual `json:"usual,omitempty"`
-	// Targets of a group for every worker, those that detect now, and the first unreachable ones.
+	// For a group for every worker: targets, detections that run now, and the first unreachable workers.
 	Targets   int            `json:"targets,omitempty"`
 	Detecting int            `json:"detecting,omitempty"`
 	Missed    []MissedWorker `json:"missed,omitempty"`

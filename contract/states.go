@@ -11,7 +11,7 @@ const (
 	JobRecalling = "recalling"
 	JobHeld      = "held"
 	JobCompleted = "completed"
-	// JobWarning is also a state of a task: it completed, and its handler warns of something.
+	// JobWarning is also a state of a task. The work was done, and its handler warns of something.
 	JobWarning = "warning"
 	// JobFailed and JobCanceled are also states of a task.
 	JobFailed     = "failed"

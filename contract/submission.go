@@ -11,7 +11,7 @@ import (
 // MaxSubmissionBytes bounds the proposals in the input of a group, as JSON. The server limits the input to 2 MiB.
 const MaxSubmissionBytes = 1 << 20
 
-// Submission makes an ad-hoc group: it brings its proposals, and nothing is detected.
+// Submission makes an ad-hoc group. It brings its proposals, and nothing is detected.
 type Submission struct {
 	// ID identifies a submission within its job type. A repeated id is the same submission.
 	ID string `json:"id"`

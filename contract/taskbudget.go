@@ -31,7 +31,7 @@ type TaskEnding struct {
 // tasksPrefix precedes a DAG where holds name a job type, which has no colon.
 const tasksPrefix = "dag:"
 
-// TasksOf is what holds on tasks of a DAG have in place of a job type: dag:NAME.
+// TasksOf returns dag:NAME, which replaces the job type in holds on tasks of a DAG.
 func TasksOf(dag string) string { return tasksPrefix + dag }
 
 // DAGOfTasks is the inverse of [TasksOf].
@@ -55,5 +55,5 @@ func HeldName(jobType, key string) string {
 	return "job type " + jobType
 }
 
-// Of names what is held back, for operators.
+// Of names the key, job type or task that is held back, for operators.
 func (h AdmissionHold) Of() string { return HeldName(h.JobType, h.DedupeKey) }

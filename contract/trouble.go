@@ -22,7 +22,7 @@ type WorkerTrouble struct {
 	// Detail is the last error, Run the run that reported it; empty if the worker did.
 	Detail string `json:"detail,omitempty"`
 	Run    string `json:"run,omitempty"`
-	// Since is the time of the first report, At that of the last one.
+	// Times of the first and of the last report.
 	Since time.Time `json:"since"`
 	At    time.Time `json:"at"`
 	// Reason is the whole trouble as a sentence. The registry renders it in results.

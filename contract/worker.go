@@ -39,7 +39,7 @@ type WorkerUsageSpan struct {
 	Slots int     `json:"slots"`
 }
 
-// ArtifactQueryInput requests the list of an attempt's artifacts, or a part of the one that is named.
+// ArtifactQueryInput requests the list of an attempt's artifacts, or a part of the artifact Name.
 type ArtifactQueryInput struct {
 	GroupID string `json:"group_id"`
 	JobID   string `json:"job_id"`

@@ -31,7 +31,7 @@ type DetectInput struct {
 	Liveness     Liveness `json:"liveness,omitempty"`
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	Run          RunInfo  `json:"run,omitzero"`
-	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
+	// WorkerLabels do not travel: a remote worker has its own.
 	WorkerLabels map[string]string `json:"-"`
 }
 
@@ -84,7 +84,7 @@ type Job struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	// The ID of Run equals GroupID.
 	Run RunInfo `json:"run,omitzero"`
-	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
+	// WorkerLabels do not travel: a remote worker has its own.
 	WorkerLabels map[string]string `json:"-"`
 }
 
@@ -92,7 +92,7 @@ type Job struct {
 type Result struct {
 	// Summary is one line for operators.
 	Summary string `json:"summary,omitempty"`
-	// Warning is the reason why the job, though done, ends as a warning. Empty: it is completed.
+	// Warning is the reason why the job, though done, ends as a warning; empty for a completed job.
 	Warning string `json:"warning,omitempty"`
 	// Output is the tail of the job's output, if any.
 	Output string `json:"output,omitempty"`

@@ -23,7 +23,7 @@ type OutputPolicy struct {
 	Max int64
 }
 
-// WithDefaults fills what is zero or negative, and bounds the rest.
+// WithDefaults replaces zero and negative fields by the defaults, and bounds the others.
 func (p OutputPolicy) WithDefaults() OutputPolicy {
 	if p.Keep <= 0 {
 		p.Keep = DefaultOutputKeep

@@ -11,7 +11,7 @@
 //		if err := loop.Wait(deadline, woken); err != nil {
 //			return err
 //		}
-//		collect what has come
+//		collect answers
 //	}
 //
 // A [Loop] promises:

@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/ranked"
 )
 
-// class is a kind of item for placement: all its items can run on the same workers, and one evaluation decides for
-// them. A class without a worker does not delay others.
+// class is a kind of item for placement. Its items can run on the same workers, so one evaluation decides for all.
+// A class without a worker does not delay others.
 type class struct {
 	key              string
 	handler, jobType string
@@ -19,7 +19,7 @@ type class struct {
 	labels           map[string]string
 	work             string
 	perWorker        int
-	// nowhere: its items take no slot. shared: they go to the shared queue. asks: they still need their resources.
+	// nowhere: items take no slot. shared: items go to the shared queue. asks: items still need their resources.
 	nowhere, shared, asks bool
 	lacks                 []string
 	direct                bool
@@ -29,7 +29,7 @@ type class struct {
 	crowd *crowd
 
 	items ranked.Heap[*item]
-	// workers are the ranked candidates; possible counts those that could serve if they were not busy.
+	// workers are the ranked candidates; possible counts the workers that could serve, busy ones included.
 	workers       ranked.Heap[*candidate]
 	possible      int
 	noWorkerSince time.Time

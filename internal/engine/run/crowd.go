@@ -40,7 +40,7 @@ func (e *board) crowdOf(it *item) *crowd {
 	return e.crowds[it.Needs.Key()]
 }
 
-// atGate counts the items that will soon run: they request resources, or hold them.
+// atGate counts the items that request resources, or hold them and do not run yet.
 func (e *board) atGate() int { return e.gate.Len() - e.waits }
 
 func (v Waits) apply(e *Engine, _ time.Time) {

@@ -95,7 +95,7 @@ type item struct {
 	Reported  int `json:"rp,omitempty"`
 	Charged   int `json:"ch,omitempty"`
 	Abandoned int `json:"ab,omitempty"`
-	// Lost is the message of an attempt that was lost, until it is known what follows.
+	// Lost is the message of a lost attempt, until the next decision about it.
 	Lost      string `json:"lm,omitempty"`
 	Adoptions int    `json:"ad,omitempty"`
 	// The fences of a granted item are those from Fence+1 to FenceEnd.
@@ -122,13 +122,13 @@ type item struct {
 	Announced bool `json:"an,omitempty"`
 	// Cut: the run's own end stops the attempt.
 	Cut bool `json:"ct,omitempty"`
-	// Retrying: the next attempt is a retry. Replacing: it replaces a lost or returned one.
+	// Retrying: the next attempt is a retry. Replacing: the next attempt replaces a lost or returned one.
 	Retrying  bool `json:"ry,omitempty"`
 	Replacing bool `json:"rep,omitempty"`
 	// Ran means that an attempt has really run, so that ExpiresAt no longer applies.
 	Ran     bool `json:"ran,omitempty"`
 	Resumed bool `json:"rs,omitempty"`
-	// Asking: its request has no answer. Granted: it has its resources.
+	// Asking: the request has no answer. Granted: the item has its resources.
 	Asking  bool `json:"q,omitempty"`
 	Granted bool `json:"g,omitempty"`
 	// Waits means that others hold the requested resources.

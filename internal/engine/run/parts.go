@@ -14,8 +14,7 @@ import (
 type outbox struct {
 	decisions []Decision
 	reports   []Report
-	// takenDecisions and takenReports were returned last; their memory is reused after the next
-	// Take.
+	// takenDecisions and takenReports were returned last; their memory is reused after the next Take.
 	takenDecisions []Decision
 	takenReports   []Report
 	notes          []Note
@@ -85,8 +84,7 @@ type board struct {
 	ledger
 
 	fleet fleet
-	// waits counts the items of gate that wait for others' resources: they use no concurrency
-	// slot.
+	// waits counts the items of gate that wait for others' resources. These items use no concurrency slot.
 	waits int
 	moved int
 	// crowds has the needs for which items wait, by [Needs.Key].

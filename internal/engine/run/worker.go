@@ -41,7 +41,7 @@ type worker struct {
 	coolUntil time.Time
 	// pace is a moving average of the duration of the run's work there, by handler.
 	pace map[string]time.Duration
-	// suspect: it lost an item and has not beaten since suspectBeat.
+	// suspect: the worker lost an item and has not beaten since suspectBeat.
 	suspect     bool
 	suspectBeat int64
 	unsupported []string
@@ -141,7 +141,7 @@ type fleet struct {
 	list    []*worker
 	view    uint64
 	changes uint64
-	// incomplete: the newest view is that of a rebuilt registry.
+	// incomplete: a rebuilt registry sent the newest view.
 	incomplete, wasIncomplete bool
 	// absent are workers in no view, with the run's attempts there: a rebuilt registry receives them one by one.
 	absent   map[string]*worker

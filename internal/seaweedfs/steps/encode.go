@@ -33,7 +33,7 @@ type Encode struct {
 	// Holders are other servers with shards, from the topology.
 	Holders []string `json:"holders,omitempty"`
 	IOLimit int64    `json:"io_limit,omitempty"`
-	// Finish: all shards were there before. None is generated, and all stay.
+	// Finish: all shards were there before, so no shard is generated or removed.
 	Finish bool `json:"finish,omitempty"`
 
 	encodeProgress
@@ -56,7 +56,7 @@ type encodeProgress struct {
 	// Server that generates the shards, and the size of its replica then. Once set there may be shards of this job.
 	Best string `json:"best,omitempty"`
 	Dat  uint64 `json:"dat,omitempty"`
-	// Deleting: all shards were seen, and replicas are deleted from now on.
+	// Deleting: all shards were seen, so replicas are deleted from now on.
 	Deleting bool `json:"deleting,omitempty"`
 	// Agreed are the sizes of replicas whose indexes have the same objects.
 	Agreed map[string]Sizes `json:"agreed,omitempty"`

@@ -5,8 +5,8 @@ package steps
 //	mark the source read-only → copy → persist the mark → tail → see that the target
 //	has as much → delete the source
 //
-// An existing copy is never deleted, whoever made it. A writable copy is completed: a tail from the beginning
-// makes any copy complete. A failure makes the source writable again after the copy became read-only, because
+// An existing copy is never deleted, also one by another client. A writable copy is completed: a tail from the
+// beginning makes any copy complete. A failure makes the source writable again after the copy became read-only, because
 // two writable copies diverge.
 type Move struct {
 	Volume     uint32 `json:"volume"`
@@ -44,7 +44,7 @@ type moveProgress struct {
 	Marked bool `json:"marked,omitempty"`
 	// Fenced: the mark of the source may be persisted.
 	Fenced bool `json:"fenced,omitempty"`
-	// Copying: a copy by this job may have begun. Copied: it ended well, with SinceNS.
+	// Copying: a copy by this job may have begun. Copied: the copy ended well, with SinceNS.
 	Copying bool   `json:"copying,omitempty"`
 	Copied  bool   `json:"copied,omitempty"`
 	SinceNS uint64 `json:"since_ns,omitempty"`

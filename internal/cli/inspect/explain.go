@@ -182,8 +182,8 @@ func unbroken(text string) []string {
 
 func sinceUntil(since, until, now time.Time) string {
 	text := ""
-	if !since.IsZero() {
-		text += " since " + ui.Ago(since, now)
+	if !since.IsZero() && now.Sub(since) >= time.Second {
+		text += " for " + ui.Span(now.Sub(since))
 	}
 	if !until.IsZero() {
 		text += " until " + ui.Stamp(until)

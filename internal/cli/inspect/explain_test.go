@@ -33,7 +33,7 @@ func TestExplanationsFitTheTerminal(t *testing.T) {
 	}}}
 	assert.Equal(t, `run group/scrub-1: waiting
 
-LANE_BUSY(default) since 3m ago
+LANE_BUSY(default) for 3m
   of group/scrub-1
   held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z; 3 others
   wait, and this sentence continues for a while

@@ -234,6 +234,8 @@ type AuditFilter struct {
 	Actor   string `json:"actor,omitempty"`
 	Kind    string `json:"kind,omitempty"`
 	Object  string `json:"object,omitempty"`
+	// Of matches an object, and those below it: run/x has the tasks run/x/a, but not run/xy.
+	Of string `json:"of,omitempty"`
 	// After and Before bound Seq, both exclusive; 0 means no bound.
 	After  int64 `json:"after,omitempty"`
 	Before int64 `json:"before,omitempty"`

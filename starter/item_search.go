@@ -53,6 +53,8 @@ type ItemSearch struct {
 	// As in [ItemFilter]. Worker keeps the items that this worker runs or ran last.
 	States            []string
 	DedupeKey, Worker string
+	// Partly leaves out items of one run.
+	Partly Partly
 	// Limit is the most items returned. Default 200.
 	Limit int
 }
@@ -74,10 +76,14 @@ func (r Runs) SearchAmong(ctx context.Context, runs []Run, search ItemSearch) ([
 	asking.SetLimit(countParallel)
 	for i, run := range runs {
 		asking.Go(func() error {
-			var err error
-			found[i], _, err = r.Items(ctx, RunRef{WorkflowID: run.WorkflowID}, ItemFilter{
+			filter := ItemFilter{
 				States: search.States, DedupeKey: search.DedupeKey, Worker: search.Worker, Limit: min(limit, searchedItems), First: true,
-			})
+			}
+			if run.RunID == search.Partly.RunID {
+				filter.Offset = search.Partly.Items
+			}
+			var err error
+			found[i], _, err = r.Items(ctx, RunRef{WorkflowID: run.WorkflowID}, filter)
 			if err != nil {
 				faults[i] = fmt.Errorf("run %s was not searched: %w", run.WorkflowID, err)
 			}
@@ -89,14 +95,10 @@ func (r Runs) SearchAmong(ctx context.Context, runs []Run, search ItemSearch) ([
 	return all[:min(len(all), limit)], errors.Join(faults...)
 }
 
-// WholeRuns ends a page of found items before the run of its first item too many, so that the next page begins with
-// that run. A first run with more than limit items is cut.
-func WholeRuns(runs []Run, items []Item, limit int) ([]Run, []Item) {
-	of := func(item Item) func(Run) bool {
-		return func(run Run) bool { return run.WorkflowID == item.Run.WorkflowID }
-	}
-	runs = runs[:max(1, slices.IndexFunc(runs, of(items[limit])))]
-	return runs, slices.DeleteFunc(items[:limit], func(item Item) bool { return !slices.ContainsFunc(runs, of(item)) })
+// Partly is a run, and the number of its found items that are on earlier pages.
+type Partly struct {
+	RunID string `json:"run"`
+	Items int    `json:"items"`
 }
 
 // searchedItems bounds the items of one run that a search returns.

@@ -15,6 +15,8 @@ type Request struct {
 	ID string
 	// Time of the first attempt.
 	At time.Time
+	// Version is the state of the thing at the first attempt, if the operation has versions.
+	Version string
 }
 
 type requestKey struct{}

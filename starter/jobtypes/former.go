@@ -79,6 +79,16 @@ func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, 
 	return change, nil
 }
 
+// IsRestored reports whether the settings are those before the change in an audit entry.
+func (c Client) IsRestored(ctx context.Context, name string, entry int64) (bool, error) {
+	before, err := c.former(ctx, name, entry)
+	if err != nil {
+		return false, err
+	}
+	now, err := c.Settings(ctx, name)
+	return err == nil && len(specChanges(now.Spec.WithoutSecrets(), before.Spec)) == 0, err
+}
+
 func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
 	if len(spec.HiddenPaths()) == 0 {
 		return spec, nil

@@ -40,38 +40,56 @@ func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, erro
 		return nil, errors.New("schedule has neither every nor cron: set one of them")
 	}
 	spec.TimezoneName = cmp.Or(written.Timezone, "UTC")
-	parts, err := window.Parts(written.Days)
-	if err != nil {
-		return nil, fmt.Errorf("schedule: %w", err)
-	}
 	for _, text := range written.Cron {
-		expression, err := crontab.Parse(text)
+		calendars, err := calendarsOf(text, written.Days)
 		if err != nil {
 			return nil, fmt.Errorf("schedule: %w", err)
 		}
-		for _, calendar := range expression.Calendars() {
-			if len(written.Days) == 0 {
-				spec.StructuredCalendar = append(spec.StructuredCalendar, structured(calendar, text))
-				continue
-			}
-			for _, part := range parts {
-				if on, ok := onPart(calendar, part, text); ok {
-					spec.StructuredCalendar = append(spec.StructuredCalendar, on)
-				}
-			}
+		for _, calendar := range calendars {
+			spec.StructuredCalendar = append(spec.StructuredCalendar, structured(calendar, text))
 		}
 	}
 	return spec, except(spec, written.Except)
 }
 
-func onPart(calendar crontab.Calendar, part window.Part, comment string) (*schedulepb.StructuredCalendarSpec, bool) {
-	calendar.Month = slices.DeleteFunc(slices.Clone(calendar.Month), func(month int) bool { return !slices.Contains(part.Months, month) })
-	calendar.DayOfMonth, calendar.DayOfWeek = part.Days, part.Weekdays
-	on := structured(calendar, comment)
-	if len(part.Years) > 0 {
-		on.Year = ranges(part.Years)
+// Calendars returns the calendars of a schedule, without its excepted days.
+func Calendars(written contract.ScheduleSpec) (all []crontab.Calendar, err error) {
+	for _, text := range written.Cron {
+		calendars, err := calendarsOf(text, written.Days)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, calendars...)
 	}
-	return on, len(calendar.Month) > 0
+	return all, nil
+}
+
+func calendarsOf(cron string, days []string) (on []crontab.Calendar, err error) {
+	expression, err := crontab.Parse(cron)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(days) == 0:
+		return expression.Calendars(), nil
+	}
+	parts, err := window.Parts(days)
+	if err != nil {
+		return nil, fmt.Errorf("days: %w", err)
+	}
+	for _, calendar := range expression.Calendars() {
+		for _, part := range parts {
+			if narrowed := onPart(calendar, part); len(narrowed.Month) > 0 {
+				on = append(on, narrowed)
+			}
+		}
+	}
+	return on, nil
+}
+
+func onPart(calendar crontab.Calendar, part window.Part) crontab.Calendar {
+	calendar.Month = slices.DeleteFunc(slices.Clone(calendar.Month), func(month int) bool { return !slices.Contains(part.Months, month) })
+	calendar.DayOfMonth, calendar.DayOfWeek, calendar.Year = part.Days, part.Weekdays, part.Years
+	return calendar
 }
 
 func except(spec *schedulepb.ScheduleSpec, days []string) error {
@@ -84,7 +102,7 @@ func except(spec *schedulepb.ScheduleSpec, days []string) error {
 	}
 	whole := crontab.Calendar{Minute: upTo(59), Hour: upTo(23), Month: upTo(12)[1:]}
 	for _, part := range parts {
-		excluded, _ := onPart(whole, part, "")
+		excluded := structured(onPart(whole, part), "")
 		excluded.Second = ranges(upTo(59))
 		spec.ExcludeStructuredCalendar = append(spec.ExcludeStructuredCalendar, excluded)
 	}
@@ -116,7 +134,7 @@ func gapOf(texts []string) jobtype.Duration {
 }
 
 func structured(calendar crontab.Calendar, comment string) *schedulepb.StructuredCalendarSpec {
-	return &schedulepb.StructuredCalendarSpec{
+	made := &schedulepb.StructuredCalendarSpec{
 		Second:     ranges([]int{0}),
 		Minute:     ranges(calendar.Minute),
 		Hour:       ranges(calendar.Hour),
@@ -125,6 +143,10 @@ func structured(calendar crontab.Calendar, comment string) *schedulepb.Structure
 		DayOfWeek:  ranges(calendar.DayOfWeek),
 		Comment:    jobtype.Clip(comment, maxComment),
 	}
+	if len(calendar.Year) > 0 {
+		made.Year = ranges(calendar.Year)
+	}
+	return made
 }
 
 type run struct{ start, end, step int }

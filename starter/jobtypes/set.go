@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,6 +95,15 @@ func (c Client) recordEdit(ctx context.Context, name string, entry contract.Audi
 func (c Client) Settings(ctx context.Context, name string) (Settings, error) {
 	current, spec, err := c.schedules().stored(ctx, name)
 	return Settings{spec, versionOf(spec, current)}, err
+}
+
+// SettingsVersion returns [Settings.Version], or a word for a job type that is not applied.
+func (c Client) SettingsVersion(ctx context.Context, name string) (string, error) {
+	now, err := c.Settings(ctx, name)
+	if errors.Is(err, starter.ErrNotFound) {
+		return "none", nil
+	}
+	return now.Version, err
 }
 
 // versionOf omits a sum of secrets, with which a short one could be guessed. Times of writes distinguish them.

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 const (
@@ -68,7 +69,7 @@ func TestManyJobsEndWhileTheServerIsAway(t *testing.T) {
 // worker is killed is worker_lost, and the next one is the second, elsewhere.
 func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := begin(t, sites.With(t, sites.Patient+"job_types: {}\n")) // The node is stopped while the server restarts.
 	s.hold("work")
 	s.apply(group{"work", "steps", "heartbeat_timeout: 3s", 1, 2, 50})
 	node := s.worker("node-a")
@@ -84,14 +85,17 @@ func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
 
 	s.Server.Kill()
 	killed := time.Now()
+	s.control.Kill()
 	node.Signal(t, syscall.SIGSTOP) // Else a heartbeat can come before the server looks at its timers.
 	testsuite.WaitFor(t, time.Minute, "the heartbeat timeout has passed", func() bool { return time.Since(killed) > 4*time.Second })
 	s.Server.Restart(t)
 	for _, item := range items {
-		testsuite.WaitFor(t, time.Minute, item.ID+" is adopted", func() bool { return s.adoptions(item.Run) > 0 })
+		testsuite.WaitFor(t, time.Minute, item.ID+" is timed out", func() bool { return s.pending(item.Run) == 0 })
 	}
-	node.Signal(t, syscall.SIGCONT)
+	node.Signal(t, syscall.SIGCONT) // Before the adoptions are ordered, as it must take them within 4 s.
+	s.control = s.Start("server")
 	for _, item := range items {
+		testsuite.WaitFor(t, time.Minute, item.ID+" is adopted", func() bool { return s.adoptions(item.Run) > 0 })
 		adopted := s.attempts(item)
 		require.Len(t, adopted, 1, "%s: %+v", item.ID, adopted)
 		assert.Empty(t, adopted[0].EndedAs, item.ID)

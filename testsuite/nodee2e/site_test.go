@@ -33,7 +33,12 @@ type site struct {
 
 func newSite(t *testing.T, workers ...string) *site {
 	t.Helper()
-	s := &site{Site: sites.New(t)}
+	return begin(t, sites.New(t), workers...)
+}
+
+func begin(t *testing.T, with *sites.Site, workers ...string) *site {
+	t.Helper()
+	s := &site{Site: with}
 	t.Cleanup(func() {
 		if t.Failed() {
 			book, _ := readBook(s.bookPath())

@@ -23,6 +23,9 @@ import (
 // Scaled begins a configuration with the registry's thresholds in seconds instead of minutes.
 const Scaled = "version: 1\nfleet: {heartbeat_interval: 1s, unreachable_after: 5s, offline_after: 10s, delete_after: 1h}\n"
 
+// Patient is [Scaled] for tests of workers that stay silent but must not become OFFLINE.
+const Patient = "version: 1\nfleet: {heartbeat_interval: 1s, unreachable_after: 5s, offline_after: 30m, delete_after: 2h}\n"
+
 // Site is a server with a client and processes.
 type Site struct {
 	T      *testing.T
@@ -45,7 +48,13 @@ func Bare(t *testing.T, settings string) *Site {
 // New starts a server for processes with settings that are [Scaled].
 func New(t *testing.T) *Site {
 	t.Helper()
-	s := Bare(t, Scaled+"job_types: {}\n")
+	return With(t, Scaled+"job_types: {}\n")
+}
+
+// With is [Bare] with a client.
+func With(t *testing.T, settings string) *Site {
+	t.Helper()
+	s := Bare(t, settings)
 	s.Dial(starter.Options{})
 	return s
 }

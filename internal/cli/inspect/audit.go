@@ -45,7 +45,8 @@ Examples:
 			&cli.StringFlag{Name: ui.FlagJobType, Usage: "only entries about job type `NAME`"},
 			&cli.StringFlag{Name: "actor", Usage: "only actions of `ACTOR`"},
 			&cli.StringFlag{Name: "kind", Usage: "only `KIND`: operator or scheduler"},
-			&cli.StringFlag{Name: "object", Usage: "only entries about objects that begin with `PREFIX`, such as group/scrub or worker/node-a"},
+			&cli.StringFlag{Name: "object", Usage: "only entries about objects that begin with `PREFIX`, such as group/scrub"},
+			&cli.StringFlag{Name: "of", Usage: "only entries about `OBJECT`, such as worker/node-a, and those below it"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "the newest `N` that match; 0: all"},
 			auditSorting().Flag(),
 			&cli.BoolFlag{Name: "follow", Usage: "then show new entries as they come, until interrupted"},
@@ -61,7 +62,7 @@ Examples:
 func (c *commands) auditFilter(ctx *cli.Context) (contract.AuditFilter, error) {
 	filter := contract.AuditFilter{
 		JobType: ctx.String(ui.FlagJobType), Actor: ctx.String("actor"), Kind: ctx.String("kind"),
-		Object: ctx.String("object"), Limit: ctx.Int(ui.FlagLimit),
+		Object: ctx.String("object"), Of: ctx.String("of"), Limit: ctx.Int(ui.FlagLimit),
 	}
 	var faults []error
 	var err error

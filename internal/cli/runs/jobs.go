@@ -88,6 +88,7 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 	var (
 		items []starter.Item
 		total int
+		more  bool
 		none  = "no jobs match"
 		run   = cmp.Or(ctx.String(ui.FlagRun), ctx.Args().First())
 	)
@@ -110,23 +111,33 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 		if err != nil {
 			return err
 		}
+		limit := search.Limit
+		search.Limit++
 		items, err = client.Runs().Search(ctx.Context, search)
 		if len(items) == 0 && err != nil {
 			return err
 		}
 		c.Note(err)
+		more = len(items) > limit
+		items = items[:min(len(items), limit)]
 		total = len(items)
 	}
 	c.Note(starter.RecallOf(ctx.Context))
 	c.itemSorting().Sort(ctx, items)
 	if ui.WantsData(ctx) {
 		answer := map[string]any{"items": ui.OrEmpty(items), "total": total}
+		if more {
+			answer["more"] = true
+		}
 		if at := starter.AsOf(ctx.Context); !at.IsZero() {
 			answer["as_of"] = at
 		}
 		return c.Answer(ctx, answer, ui.Names(items, func(item starter.Item) string { return item.Ref().String() })...)
 	}
 	c.printItems(items, total, none, run == "")
+	if more {
+		c.Remark("only the first %d; see more with --limit", total)
+	}
 	return nil
 }
 

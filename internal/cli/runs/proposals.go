@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -62,20 +61,20 @@ func readParams(stdin io.Reader, written string) (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// toJSON returns JSON unchanged and translates YAML.
+// toJSON returns JSON unchanged, and translates YAML as a configuration does.
 func toJSON(data []byte) (json.RawMessage, error) {
-	if trimmed := bytes.TrimSpace(data); json.Valid(trimmed) {
+	trimmed := bytes.TrimSpace(data)
+	switch {
+	case json.Valid(trimmed):
 		return trimmed, nil
+	case len(trimmed) == 0:
+		return json.RawMessage("null"), nil
 	}
-	var value any
-	if err := yaml.Unmarshal(data, &value); err != nil {
-		return nil, fmt.Errorf("neither JSON nor YAML: %w", err)
+	root, faults := yamlread.Read("", data, yamlread.Options{Bytes: maxSubmitFile, MergeKeys: true, Empty: "write JSON or YAML"})
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("neither JSON nor YAML: line %d: %s", faults[0].Line, faults[0].Message)
 	}
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("this YAML has no JSON form: %w", err)
-	}
-	return encoded, nil
+	return json.Marshal(root.Plain())
 }
 
 // readProposals reads JSON lines, or a list in JSON or YAML. It reports all faults at once.

@@ -28,3 +28,25 @@ func TestProposalsAreReadAlikeFromAllForms(t *testing.T) {
 		assert.Equal(t, want, got, name)
 	}
 }
+
+// YAML keeps dates as text and all digits of a number, as in a configuration.
+func TestParamsOfYAMLAreThoseOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"day: 2026-11-20\nserial: 123456789012345678901\n": `{"day":"2026-11-20","serial":123456789012345678901}`,
+		"{day: 2026-11-20}":                 `{"day":"2026-11-20"}`,
+		`{"serial":123456789012345678901}`:  `{"serial":123456789012345678901}`,
+		"a: &x {b: 1}\nc: {<<: *x, d: 2}\n": `{"a":{"b":1},"c":{"b":1,"d":2}}`,
+	} {
+		got, err := readParams(strings.NewReader(text), ui.StdinName)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, string(got), text)
+	}
+	for text, want := range map[string]string{
+		"": "write an object", "# none\n": "the file is empty", "[1]": "write an object", "a: [": "line 1", "a: .inf\n": "JSON has no such number",
+		"a: 1\na: 2\n": "line 2",
+	} {
+		_, err := readParams(strings.NewReader(text), ui.StdinName)
+		assert.ErrorContains(t, err, want, text)
+	}
+}

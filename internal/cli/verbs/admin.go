@@ -37,17 +37,17 @@ Examples:
 			parsed, err := ref.Parse(ctx.Args().First())
 			switch {
 			case err == nil && parsed.Bare() && slices.Contains([]string{"admission", "audit", "fleet", "notifications"}, parsed.Name):
-				return c.forward(ctx, line.and("--object="+parsed.Name))
+				return c.forward(ctx, line.and("--of="+parsed.Name))
 			case err == nil && parsed.Kind == ref.JobType || err == nil && parsed.Bare():
 				return c.forward(ctx, line.and("--job-type="+parsed.Name))
 			case err == nil && parsed.Kind != "":
-				return c.forward(ctx, line.and("--object="+parsed.Text))
+				return c.forward(ctx, line.and("--of="+parsed.Text))
 			}
 			return c.on(accepts{runs: true, items: true}, func(_ *cli.Context, _ *starter.Client, t target) (old, error) {
 				if t.isItem() {
-					return line.and("--object=" + t.item.String()), nil
+					return line.and("--of=" + t.item.String()), nil
 				}
-				return line.and("--object=" + t.run.WorkflowID), nil
+				return line.and("--of=" + t.run.WorkflowID), nil
 			})(ctx)
 		},
 	}

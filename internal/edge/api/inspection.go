@@ -240,12 +240,13 @@ type auditInput struct {
 	JobType string    `query:"job_type"`
 	Actor   string    `query:"actor"`
 	Kind    string    `query:"kind" enum:"operator,scheduler"`
-	Object  string    `query:"object" doc:"A prefix, like group/scrub or worker/node-a"`
+	Object  string    `query:"object" doc:"A prefix, like group/scrub"`
+	Of      string    `query:"of" doc:"A whole name, like worker/node-a: entries of this object and of those below it"`
 	Listing
 }
 
 func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditList, error) {
-	filter := contract.AuditFilter{Since: in.Since, Until: in.Until, JobType: in.JobType, Actor: in.Actor, Kind: in.Kind, Object: in.Object, Limit: in.Limit}
+	filter := contract.AuditFilter{Since: in.Since, Until: in.Until, JobType: in.JobType, Actor: in.Actor, Kind: in.Kind, Object: in.Object, Of: in.Of, Limit: in.Limit}
 	at, err := a.cursors.Position("audit", in.Cursor)
 	if err != nil {
 		return auditList{}, err

@@ -59,7 +59,7 @@ func (a *API) items() {
 	const tag, all = "items", "/runs/{run}/items"
 	Add(a, Operation{
 		ID: "search-items", Method: http.MethodGet, Path: "/items", Tag: tag, Summary: "Find jobs and tasks by their key over all runs, those of the newest run first",
-		Description: "200 runs are searched at a time, the newest first; next is the cursor of the older ones. missed names the runs that did not answer.",
+		Description: "200 runs are searched at a time, the newest first; next is the cursor of the other items and of older runs. missed names the runs that did not answer.",
 		May:         viewItems, Reach: Some,
 	}, a.searchItems)
 	Add(a, Operation{
@@ -158,10 +158,10 @@ type foundItems struct {
 	Items []starter.Item `json:"items"`
 	// Missed lists runs that were not searched, with the reason; empty if all were searched.
 	Missed string `json:"missed,omitempty"`
-	// Searched counts the runs that were searched; BackTo is the start of the oldest one.
+	// Searched counts the runs whose items are all on this page or earlier ones; BackTo is the start of the oldest one.
 	Searched int       `json:"searched"`
 	BackTo   time.Time `json:"back_to,omitzero"`
-	// Next is the cursor of older runs, which are not searched yet.
+	// Next is the cursor of the other items and of older runs.
 	Next string    `json:"next,omitempty"`
 	AsOf time.Time `json:"as_of"`
 }
@@ -178,7 +178,7 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 	if err != nil {
 		return answer, err
 	}
-	found, err := call.Client.Runs().SearchAmong(ctx, runs, starter.ItemSearch{States: in.State, DedupeKey: in.Key, Limit: starter.All})
+	found, err := call.Client.Runs().SearchAmong(ctx, runs, starter.ItemSearch{States: in.State, DedupeKey: in.Key, Partly: at.Partly, Limit: starter.All})
 	if err != nil && !call.Sees(access.Scope{}) { // It names runs.
 		err = errors.New("not all runs were searched")
 	}
@@ -190,8 +190,9 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 	}
 	seen := access.Filter(call.Rights, call.operation.May, found, func(item starter.Item) access.Scope { return scopeOfThing(item.Run.WorkflowID) })
 	if len(seen) > in.Limit {
-		runs, seen = starter.WholeRuns(runs, seen, in.Limit)
-		next, err = a.cursors.Next("search", at.after(runs))
+		whole, position := at.Within(runs, seen, in.Limit)
+		runs, seen = whole, seen[:in.Limit]
+		next, err = a.cursors.Next("search", position)
 	}
 	if answer.Next, answer.Searched = next, len(runs); len(runs) > 0 {
 		answer.BackTo = runs[len(runs)-1].Started

@@ -120,7 +120,7 @@ func (a *API) jobTypes() {
 	})
 	Add(a, Operation{
 		ID: "set-job-type-policy", Method: http.MethodPatch, Path: one + "/policy", Tag: tag, Summary: "Change settings of a job type until the next apply",
-		May: operateJobTypes, Reach: Named, Already: Already(hasPolicy),
+		May: operateJobTypes, Reach: Named, Settings: true, Already: Already(hasPolicy),
 	}, setJobType)
 	a.jobTypeActions(tag, one)
 	a.jobTypeKeys(tag, one)

@@ -263,6 +263,35 @@ func TestARepeatUndoesNoChangeOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// A repeat of a change of settings is compared with the settings at its first request, also without If-Match.
+func TestARepeatOfASettingUndoesNoLaterChange(t *testing.T) {
+	t.Parallel()
+	const path, anns = "/job-types/scrub/policy", `{"retry_limit":3}`
+	policy := jobtype.DefaultPolicy().WithDefaults().WithDerived()
+	f := &fleetOfOne{
+		records: records{memos: map[string]*commonpb.Memo{}},
+		spec:    contract.JobTypeSpec{Name: "scrub", Handler: "scrub", Policy: policy, Schedule: contract.ScheduleSpec{Every: jobtype.Duration(time.Hour)}},
+	}
+	own := starter.New(f, "", nil)
+	handler := api.New(api.Options{Auth: callers(), Client: own, As: func(context.Context, api.Caller) (*starter.Client, func(), error) { return own, func() {}, nil }}).Handler()
+	patch := func(body string, header ...string) int {
+		return ask(t, handler, "admin", http.MethodPatch, api.Prefix+path, body, header...).Code
+	}
+	assert.Equal(t, http.StatusOK, patch(anns, "Idempotency-Key", "anns"))
+	assert.Equal(t, http.StatusOK, patch(anns, "Idempotency-Key", "anns"), "its answer was lost")
+	assert.Equal(t, http.StatusOK, patch(`{"retry_limit":5}`))
+	assert.Equal(t, http.StatusPreconditionFailed, patch(anns, "Idempotency-Key", "anns"))
+	assert.Equal(t, 5, f.spec.Policy.RetryLimit)
+	assert.Equal(t, http.StatusOK, patch(anns, "Idempotency-Key", "another"))
+	assert.Equal(t, 3, f.spec.Policy.RetryLimit)
+
+	before := f.spec
+	assert.Equal(t, http.StatusOK, patch(`{"retry_limit":7}`, "Idempotency-Key", "killed"))
+	f.spec = before // The control plane was killed before the change.
+	assert.Equal(t, http.StatusOK, patch(`{"retry_limit":7}`, "Idempotency-Key", "killed"))
+	assert.Equal(t, 7, f.spec.Policy.RetryLimit)
+}
+
 // Of two requests at once with the same tag one is refused.
 func TestConcurrentChangesWithOneTag(t *testing.T) {
 	t.Parallel()

@@ -64,8 +64,10 @@ type Operation struct {
 	Streams bool
 	// Live makes the operation a topic of the events. Its Of may contain [OfRun] and [OfThing].
 	Live *feed.Topic
-	// Already reports whether the thing is as a PUT or PATCH would make it. Without it a repeat gets 412 if the thing
-	// has changed since it was read.
+	// Settings: it changes those of a job type. A repeat is compared with them also without If-Match.
+	Settings bool
+	// Already reports whether the thing is as the request would make it. Without it a repeat gets 412 if the thing has
+	// changed since it was read.
 	Already func(ctx context.Context, call *Call, in any) (bool, error)
 	// Description of the answer 204, if there is one.
 	Nothing string
@@ -293,9 +295,6 @@ func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, 
 			return ctx, nil, nil, err
 		}
 	}
-	if err := call.harmless(ctx, in); err != nil {
-		return ctx, nil, nil, err
-	}
 	if !o.Writes() || o.May.Verb == access.Work || o.Bulk || a.options.As == nil {
 		return ctx, call, func() {}, nil
 	}
@@ -304,7 +303,7 @@ func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, 
 		return ctx, nil, nil, err
 	}
 	call.Client = client
-	if ctx, err = a.claim(ctx, call); err != nil {
+	if ctx, err = a.claim(ctx, call, in); err != nil {
 		end()
 		return ctx, nil, nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/idempotency"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 const keyHeader = "Idempotency-Key"
@@ -79,12 +80,19 @@ func unreadable(err error) *problem.Problem {
 func (o Operation) takesKeys() bool { return o.Writes() && o.May.Verb != access.Work && !o.Bulk }
 
 // claim records a request under its key. Each caller has its own keys.
-func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
+func (a *API) claim(ctx context.Context, call *Call, in any) (context.Context, error) {
 	asked, is := ctx.Value(keyedKey{}).(keyed)
 	if !is || !call.operation.takesKeys() {
 		return ctx, nil
 	}
-	request, first, err := idempotency.Claim(ctx, call.Client, asked.id(call.Name), asked.digest)
+	version := ""
+	if named, is := in.(Scoped); is && call.operation.Settings {
+		var err error
+		if version, err = jobtypes.Of(call.Client).SettingsVersion(ctx, named.Scope().JobType); err != nil {
+			return ctx, err
+		}
+	}
+	request, first, err := idempotency.Claim(ctx, call.Client, asked.id(call.Name), asked.digest, version)
 	switch {
 	case errors.Is(err, idempotency.ErrOther):
 		return ctx, problem.Newf(http.StatusUnprocessableEntity, "KEY_REUSED", "another request was made with this %s", keyHeader).With("make a new key for each request")
@@ -93,9 +101,11 @@ func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
 	case !first && call.operation.Once:
 		return ctx, problem.Newf(http.StatusConflict, "ALREADY_REQUESTED", "the same request was made at %s with the same %s", request.At.UTC().Format(http.TimeFormat), keyHeader).
 			With("check whether it was done; its answer is not kept")
+	case !first && request.Version != "" && request.Version != version: // As with If-Match.
+		ctx = context.WithValue(ctx, lateKey{}, true)
 	}
 	call.Request = request.ID
-	return starter.WithRequest(ctx, request), nil
+	return starter.WithRequest(ctx, request), call.harmless(ctx, in)
 }
 
 // repeats reports whether the request has a record under its key.

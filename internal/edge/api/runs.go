@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/cursor"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
@@ -252,12 +253,6 @@ func (in runsInput) filter() starter.RunFilter {
 	return filter
 }
 
-// runsPosition is a list cursor: the listed start of the last run returned, and the IDs returned for that instant.
-type runsPosition struct {
-	Until time.Time `json:"until"`
-	Seen  []string  `json:"seen"`
-}
-
 // listRuns reads one run more than the page, for the next cursor. Hidden runs make a page shorter.
 func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList, error) {
 	list, filter := runList{AsOf: time.Now().UTC()}, in.filter()
@@ -279,9 +274,9 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 	return list, nil
 }
 
-func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) (found []starter.Run, next string, at runsPosition, err error) {
+func (a *API) runsPage(ctx context.Context, call *Call, list, place string, filter starter.RunFilter, limit int) (found []starter.Run, next string, at cursor.Runs, err error) {
 	at.Until = filter.Until
-	if err = a.cursors.Resume(list, cursor, &at); err != nil {
+	if err = a.cursors.Resume(list, place, &at); err != nil {
 		return nil, "", at, err
 	}
 	filter.Until, filter.Limit = at.Until, limit+len(at.Seen)+1
@@ -293,25 +288,12 @@ func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, fil
 	found = slices.DeleteFunc(found, func(run starter.Run) bool { return slices.Contains(at.Seen, run.RunID) })
 	if len(found) > limit {
 		found = found[:limit]
-		next, err = a.cursors.Next(list, at.after(found))
+		next, err = a.cursors.Next(list, at.After(found))
 	}
 	if counts {
 		call.Client.Runs().AddCounts(ctx, found)
 	}
 	return found, next, at, err
-}
-
-func (p runsPosition) after(shown []starter.Run) runsPosition {
-	next := runsPosition{Until: shown[len(shown)-1].Started}
-	if next.Until.Equal(p.Until) {
-		next.Seen = p.Seen
-	}
-	for _, run := range shown {
-		if run.Started.Equal(next.Until) {
-			next.Seen = append(next.Seen, run.RunID)
-		}
-	}
-	return next
 }
 
 func checkStates(states []string) error {

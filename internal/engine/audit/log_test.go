@@ -176,6 +176,23 @@ func (m *model) page(f contract.AuditFilter) (matching []contract.AuditEntry) {
 	return matching
 }
 
+func TestAnObjectIsNotAnotherThatBeginsWithIt(t *testing.T) {
+	t.Parallel()
+	l := New(0)
+	for _, object := range []string{"worker/a", "worker/ab", "group/s-1", "group/s-1/job-00001", "group/s-10"} {
+		l.Record(zero, operator("ann", "worker.cordon", object))
+	}
+	of := func(filter contract.AuditFilter) (objects []string) {
+		for _, entry := range l.Page(filter).Entries {
+			objects = append(objects, entry.Object)
+		}
+		return objects
+	}
+	assert.Equal(t, []string{"worker/a"}, of(contract.AuditFilter{Of: "worker/a", Limit: 1}))
+	assert.Equal(t, []string{"group/s-1", "group/s-1/job-00001"}, of(contract.AuditFilter{Of: "group/s-1"}))
+	assert.Len(t, of(contract.AuditFilter{Object: "group/s-1"}), 3)
+}
+
 // TestAgainstModel: after any sequence of records, repetitions, limits and restores all pages
 // together equal the model.
 func TestAgainstModel(t *testing.T) {
@@ -226,6 +243,7 @@ func drawFilter(t *rapid.T) contract.AuditFilter {
 		Actor:   rapid.SampledFrom([]string{"", "ann"}).Draw(t, "actor"),
 		JobType: rapid.SampledFrom([]string{"", "scrub"}).Draw(t, "type"),
 		Object:  rapid.SampledFrom([]string{"", "group/", "group/scrub"}).Draw(t, "object"),
+		Of:      rapid.SampledFrom([]string{"", "group/scrub-1", "db"}).Draw(t, "of"),
 		After:   rapid.SampledFrom([]int64{0, 5}).Draw(t, "after"),
 	}
 	if rapid.Bool().Draw(t, "bounded") {

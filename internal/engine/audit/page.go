@@ -17,7 +17,8 @@ func match(f contract.AuditFilter, e contract.AuditEntry) bool {
 	return (f.After == 0 || e.Seq > f.After) && (f.Before == 0 || e.Seq < f.Before) &&
 		(f.Since.IsZero() || !e.At.Before(f.Since)) && (f.Until.IsZero() || !e.At.After(f.Until)) &&
 		(f.JobType == "" || e.JobType == f.JobType) && (f.Actor == "" || e.Actor == f.Actor) &&
-		(f.Kind == "" || e.Kind == f.Kind) && strings.HasPrefix(e.Object, f.Object)
+		(f.Kind == "" || e.Kind == f.Kind) && strings.HasPrefix(e.Object, f.Object) &&
+		(f.Of == "" || e.Object == f.Of || strings.HasPrefix(e.Object, f.Of+"/"))
 }
 
 // Page returns the newest entries that match.

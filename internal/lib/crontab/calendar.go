@@ -1,8 +1,8 @@
 package crontab
 
-// Calendar matches every time whose fields are all listed. The second is always 0.
+// Calendar matches every time whose fields are all listed. The second is always 0. No year means all.
 type Calendar struct {
-	Minute, Hour, DayOfMonth, Month, DayOfWeek []int
+	Minute, Hour, DayOfMonth, Month, DayOfWeek, Year []int
 }
 
 // Calendars returns the calendars whose union is the expression: two if both days are restricted.

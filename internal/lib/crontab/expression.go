@@ -89,10 +89,7 @@ func (e Expression) matchesSomething() error {
 	return nil
 }
 
-// Next returns the first tick after a time, or the zero time if there is none within five years.
-func (e Expression) Next(after time.Time) time.Time { return e.spec.Next(after) }
-
-// A leap year, so that 29 February comes within five years.
+// The cycle of [Gap] begins with a leap year.
 func reference() time.Time {
 	return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second)
 }

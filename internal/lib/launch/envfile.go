@@ -71,7 +71,7 @@ func (p *envParser) value() (string, error) {
 		switch {
 		case c == '\n' && quote == 0:
 			p.rest = p.rest[k:]
-			return strings.TrimRight(out.String()[:kept], "\r"), nil
+			return out.String()[:kept], nil
 		case c == quote && quote != 0:
 			quote = 0
 			continue
@@ -96,7 +96,7 @@ func (p *envParser) value() (string, error) {
 			return "", fmt.Errorf("the value has a NUL byte")
 		}
 		out.WriteByte(c)
-		if quote != 0 || c != ' ' && c != '\t' {
+		if quote != 0 || c != ' ' && c != '\t' && c != '\r' {
 			kept = out.Len()
 		}
 	}
@@ -104,5 +104,5 @@ func (p *envParser) value() (string, error) {
 	if quote != 0 {
 		return "", fmt.Errorf("the quote %c is not closed", quote)
 	}
-	return strings.TrimRight(out.String()[:kept], "\r"), nil
+	return out.String()[:kept], nil
 }

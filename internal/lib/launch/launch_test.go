@@ -43,6 +43,7 @@ func TestEnvFile(t *testing.T) {
 		"A='a\"\\n'\nB=\"a\\\"b\\\\c\\d\"\nC=a\\ b\\\nc":  {`A=a"\n`, `B=a"b\c\d`, "C=a bc"},
 		"A=\"x\ny\"z\nB=\r\n":                             {"A=x\nyz", "B="},
 		"A = 1":                                           {"A=1"},
+		"A=x \t\r\nB=\"y\r\"\r\nC=\"z\" \r":               {"A=x", "B=y\r", "C=z"},
 		"":                                                nil,
 	} {
 		got, err := launch.ParseEnvFile(text)

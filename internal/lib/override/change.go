@@ -96,6 +96,9 @@ func checkEvery(every jobtype.Duration) error {
 	if every < minEvery || every > maxEvery {
 		return fmt.Errorf("%s: %s is out of range: use %s to %s", Every, every, minEvery, maxEvery)
 	}
+	if every.Std()%time.Second != 0 {
+		return fmt.Errorf("%s: %s is not a whole number of seconds", Every, every)
+	}
 	return nil
 }
 

@@ -88,7 +88,7 @@ func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
 // The API accepts JSON without Parse.
 func TestAnIntervalOutOfRangeIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, every := range []string{`"1ms"`, `"0s"`, `"-1h"`, `"366d"`, `7`, `null`, `"soon"`} {
+	for _, every := range []string{`"1ms"`, `"1500ms"`, `"0s"`, `"-1h"`, `"366d"`, `7`, `null`, `"soon"`} {
 		_, err := Change{Every: json.RawMessage(every)}.OverSpec(contract.JobTypeSpec{Name: "tidy", Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()})
 		assert.ErrorContains(t, err, "every: ", every)
 	}
@@ -172,6 +172,12 @@ func TestParamsOfAJobType(t *testing.T) {
 	assert.Equal(t, 2, after.Policy.RetryLimit)
 	assert.JSONEq(t, `{"old":1,"worker":{"keep":true}}`, string(spec.Params))
 
+	spec.Params = json.RawMessage(`{"id":9007199254740993,"ratio":1.0}`)
+	after, err = Change{"params.serial": json.RawMessage("12345678901234567890")}.OverSpec(spec)
+	require.NoError(t, err)
+	assert.Equal(t, `{"id":9007199254740993,"ratio":1.0,"serial":12345678901234567890}`, string(after.Params)) //nolint:testifylint // JSONEq compares floats
+
+	spec.Params = json.RawMessage(`{"old":1}`)
 	_, err = Change{"params.old.x": json.RawMessage("1")}.OverSpec(spec)
 	require.ErrorContains(t, err, "params.old.x: old is a value, not a section")
 	_, err = Change{"params.a": json.RawMessage("1")}.OverSpec(contract.JobTypeSpec{DAG: &contract.DAGSource{}})

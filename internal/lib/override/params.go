@@ -1,6 +1,7 @@
 package override
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (change Change) overParams(spec *contract.JobTypeSpec) error {
 	}
 	params := map[string]any{}
 	if len(spec.Params) > 0 {
-		if err := json.Unmarshal(spec.Params, &params); err != nil {
+		if err := decode(spec.Params, &params); err != nil {
 			return fmt.Errorf("params: %w", err)
 		}
 	}
@@ -85,9 +86,16 @@ func setParam(params map[string]any, path []string, encoded json.RawMessage) err
 		return nil
 	}
 	var value any
-	if err := json.Unmarshal(encoded, &value); err != nil {
+	if err := decode(encoded, &value); err != nil {
 		return err
 	}
 	params[last] = value
 	return nil
+}
+
+// decode keeps all digits of numbers.
+func decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(into)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -224,8 +225,9 @@ func (n *Node) number() (json.Number, bool) {
 	if value, ok := n.Int(); ok {
 		return json.Number(strconv.FormatInt(value, 10)), true
 	}
-	if n.Kind == Integer && json.Valid([]byte(n.Literal)) {
-		return json.Number(n.Literal), true // too large for an int64, but valid in JSON
+	// Too large for an int64, but valid in JSON. YAML takes integers above 64 bits for floats.
+	if whole := n.Kind == Integer || !strings.ContainsAny(n.Literal, ".eE"); whole && json.Valid([]byte(n.Literal)) {
+		return json.Number(n.Literal), true
 	}
 	var value float64
 	if scalar("!!float", n.Literal).Decode(&value) != nil || math.IsInf(value, 0) || math.IsNaN(value) {

@@ -34,6 +34,18 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// YAML itself takes integers above 64 bits for floats.
+func TestLargeIntegersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"a: 123456789012345678901\nb: -123456789012345678901\n", `{"a": 123456789012345678901, "b": -123456789012345678901}`} {
+		n, faults := yamlread.Read("f", []byte(text), options())
+		require.Empty(t, faults, text)
+		encoded, err := json.Marshal(n.Plain())
+		require.NoError(t, err)
+		assert.Equal(t, `{"a":123456789012345678901,"b":-123456789012345678901}`, string(encoded))
+	}
+}
+
 // All faults have their positions in both formats.
 func TestAllFaultsWithTheirPlaces(t *testing.T) {
 	t.Parallel()

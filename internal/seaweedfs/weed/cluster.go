@@ -45,13 +45,16 @@ func (s Spec) Validate() error {
 	if len(s.Masters) == 0 {
 		faults = append(faults, errors.New("cluster.masters: name the masters, for example [\"10.0.0.1:9333\"]"))
 	}
-	for key, addresses := range map[string][]string{"masters": s.Masters, "filers": s.Filers, "s3": s.S3} {
+	check := func(key string, addresses []string) {
 		for i, address := range addresses {
 			if _, err := ParseAddress(address); err != nil {
 				faults = append(faults, fmt.Errorf("cluster.%s[%d]: %w", key, i, err))
 			}
 		}
 	}
+	check("masters", s.Masters)
+	check("filers", s.Filers)
+	check("s3", s.S3)
 	if s.TLS != nil && (s.TLS.Cert == "") != (s.TLS.Key == "") {
 		faults = append(faults, errors.New("cluster.tls: cert and key belong together"))
 	}

@@ -18,8 +18,10 @@ export function Audit({ params }: { params: URLSearchParams }) {
     kind: params.get('kind') ?? '',
     actor: params.get('actor') ?? '',
     object: params.get('object') ?? '',
+    of: params.get('of') ?? '',
     job_type: params.get('job_type') ?? '',
   };
+  const object = filter.of === '' ? 'object' : 'of';
   const medium = useMedium();
   const by = params.get('sort') ?? '';
   const path = `/audit${query({ ...filter, limit: by === '' ? 100 : most })}`;
@@ -36,8 +38,8 @@ export function Audit({ params }: { params: URLSearchParams }) {
         ]}
         set={(kind) => setParams({ kind })}
       />
-      {(['actor', 'object', 'job_type'] as const).map((name) => (
-        <Find key={name} label={{ actor: 'Actor', object: 'Object begins with', job_type: 'Job type' }[name]} value={filter[name]} set={(text) => setParams({ [name]: text })} />
+      {(['actor', object, 'job_type'] as const).map((name) => (
+        <Find key={name} label={{ actor: 'Actor', object: 'Object begins with', of: 'Object', job_type: 'Job type' }[name]} value={filter[name]} set={(text) => setParams({ [name]: text })} />
       ))}
     </Filters>
   );

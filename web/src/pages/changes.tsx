@@ -32,17 +32,15 @@ export function Back({ entry }: { entry: AuditEntry }) {
 
 const most = 5;
 
-// WhoChanged lists the last changes by people of a job type, or of an object by the beginning of its name.
-export function WhoChanged({ of }: { of: { job_type: string } | { object: string } }) {
+// WhoChanged lists the last changes by people of a job type, or of an object and those below it.
+export function WhoChanged({ of }: { of: { job_type: string } | { of: string } }) {
   const filter = { kind: 'operator', ...of };
   const found = useGet<AuditList>(`/audit${query({ ...filter, limit: most })}`);
   return (
     <Section title="Who changed it" note={<a href={`#/audit${query(filter)}`}>Audit</a>}>
       <Loaded of={found} what="The audit log">
-        {({ entries: found }) => {
-          // The filter takes the beginning of a name.
-          const entries = 'object' in of ? found.filter((entry) => entry.object === of.object || entry.object.startsWith(`${of.object}/`)) : found;
-          return entries.length === 0 ? (
+        {({ entries }) =>
+          entries.length === 0 ? (
             <p class="empty">Nobody has changed it since the audit log began.</p>
           ) : (
             <ul class="changes" aria-label="Who changed it">
@@ -64,8 +62,8 @@ export function WhoChanged({ of }: { of: { job_type: string } | { object: string
                 </li>
               ))}
             </ul>
-          );
-        }}
+          )
+        }
       </Loaded>
     </Section>
   );

@@ -109,7 +109,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           )}
         </Loaded>
       </Section>
-      {pool !== '' && <WhoChanged of={{ object: `pool/${pool}` }} />}
+      {pool !== '' && <WhoChanged of={{ of: `pool/${pool}` }} />}
       <GrantsTimeline params={params} />
       <Past params={params} />
     </Page>

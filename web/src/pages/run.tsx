@@ -69,7 +69,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
                 </div>
               </div>
               {listed && <Items run={snapshot} params={params} />}
-              <WhoChanged of={{ object: snapshot.workflow_id }} />
+              <WhoChanged of={{ of: snapshot.workflow_id }} />
             </>
           );
         }}

@@ -40,7 +40,7 @@ export function WorkerPage({ id }: { id: string }) {
               <WorkerTimeline id={id} />
               <SlotsOverTime id={id} />
               <History worker={worker} />
-              <WhoChanged of={{ object: `worker/${id}` }} />
+              <WhoChanged of={{ of: `worker/${id}` }} />
             </div>
             <div class="stack">
               <Section title="Facts">

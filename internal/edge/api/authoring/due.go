@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // mostLooks bounds the instants and the days that are looked at: 50 years of days without an instant.
@@ -23,34 +23,25 @@ func nextInstants(schedule contract.ScheduleSpec, after time.Time, n int) ([]tim
 	if err != nil {
 		return nil, fmt.Errorf("schedule.timezone: %w", err)
 	}
-	on, err := window.On(schedule.Days)
+	calendars, err := jobtypes.Calendars(schedule)
 	if err != nil {
-		return nil, fmt.Errorf("schedule.days: %w", err)
+		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	except := func(date time.Time) bool { return slices.Contains(schedule.Except, date.Format(time.DateOnly)) }
 	var instants []time.Time
-	for _, text := range schedule.Cron {
-		expression, err := crontab.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("schedule.cron: %w", err)
+	at := crontab.Next(calendars, after.In(zone))
+	for looks := 0; !at.IsZero() && len(instants) < n && looks < mostLooks; looks++ {
+		if !slices.Contains(schedule.Except, at.Format(time.DateOnly)) {
+			instants = append(instants, at.UTC())
+			at = crontab.Next(calendars, at)
+			continue
 		}
-		found := 0
-		for at, looks := expression.Next(after.In(zone)), 0; !at.IsZero() && found < n && looks < mostLooks; looks++ {
-			if !on(at) || except(at) {
-				next := expression.Next(time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, zone).Add(-1))
-				if !next.After(at) { // Clocks may leave out a midnight, and this day is not over.
-					next = expression.Next(at)
-				}
-				at = next
-				continue
-			}
-			instants, found = append(instants, at.UTC()), found+1
-			at = expression.Next(at)
+		next := crontab.Next(calendars, time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, zone).Add(-1))
+		if !next.After(at) { // Clocks may leave out a midnight, and this day is not over.
+			next = crontab.Next(calendars, at)
 		}
+		at = next
 	}
-	slices.SortFunc(instants, time.Time.Compare)
-	instants = slices.Compact(instants)
-	return instants[:min(n, len(instants))], nil
+	return instants, nil
 }
 
 // ofInterval counts in whole seconds from 1970, as Temporal does.

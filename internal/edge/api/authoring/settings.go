@@ -74,7 +74,7 @@ func (s *service) settings() {
 			"Settings of the policy and schedule.every need the permission to operate the job type, all others the permission to change the configuration. " +
 			"changed hides both values of a secret. " +
 			"A running group keeps its settings.",
-		May: access.Permission{Verb: access.Operate, Kind: access.JobTypes}, Reach: api.Named, Already: api.Already(s.hasSettings),
+		May: access.Permission{Verb: access.Operate, Kind: access.JobTypes}, Reach: api.Named, Settings: true, Already: api.Already(s.hasSettings),
 	}, s.setSettings)
 }
 

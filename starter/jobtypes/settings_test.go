@@ -108,7 +108,9 @@ func TestEverySettingIsCompared(t *testing.T) {
 	require.Empty(t, specChanges(full(), spec))
 	everyChange(reflect.ValueOf(&spec).Elem(), "spec", func(path string) {
 		seen++
-		if path != "spec.Hash" && path != "spec.DAG.Name" {
+		switch path {
+		case "spec.Hash", "spec.DAG.Name", "spec.Schedule.Offset": // A hash is no setting, the text has the name, and cron has no offset.
+		default:
 			assert.NotEmpty(t, specChanges(full(), spec), path)
 		}
 	})

@@ -118,6 +118,9 @@ func (r ledgerReader) ticks(ctx context.Context, name string) ([]ticks.Tick, err
 	if err != nil {
 		return nil, err
 	}
+	for i := range runs {
+		runs[i].Backfilled = backfilled(runs[i], name, r.entries)
+	}
 	all := ticks.Of(r.ledger.AsOf, ticks.JobType{
 		Name: name, Ticks: due, Runs: runs, Jitter: known.Spec.Schedule.Jitter.Std(),
 		Overlap: known.Spec.Policy.Overlap, Buffered: int(known.Counts.Buffered),
@@ -243,6 +246,22 @@ func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Sp
 		pauses[len(pauses)-1].To = cmp.Or(known.UpdatedAt, pauses[len(pauses)-1].From)
 	}
 	return pauses
+}
+
+// recordedWithin is ample: a backfill is recorded after the server has taken it.
+const recordedWithin = 10 * time.Second
+
+// backfilled reports whether a backfill has started a run: the detail of its entry has the first and the last instant.
+func backfilled(run ticks.Run, jobType string, entries []contract.AuditEntry) bool {
+	return slices.ContainsFunc(entries, func(entry contract.AuditEntry) bool {
+		first, last, _ := strings.Cut(entry.Detail, " to ")
+		if entry.Action != "jobtype.backfill" || entry.JobType != jobType || run.Started.Before(entry.At.Add(-recordedWithin)) {
+			return false
+		}
+		from, err := time.Parse(time.RFC3339, first)
+		to, faulty := time.Parse(time.RFC3339, last)
+		return err == nil && faulty == nil && !run.Due.Before(from) && !run.Due.After(to)
+	})
 }
 
 // scheduledSince returns when the present schedule came into force. An apply records all its changes at its end, so a change

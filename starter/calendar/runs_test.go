@@ -257,6 +257,42 @@ func TestALedgerHasNoEarlierTicks(t *testing.T) {
 	assert.Len(t, ticks, 7)
 }
 
+// TestABackfilledRunStandsForItsInstant alone: without the entry of the backfill, a server that was away would have caught up
+// with the later instants.
+func TestABackfilledRunStandsForItsInstant(t *testing.T) {
+	t.Parallel()
+	backfill := func(at time.Time, from, to int) contract.AuditEntry {
+		return contract.AuditEntry{
+			Seq: 1, At: at, Action: "jobtype.backfill", JobType: "scrub",
+			Detail: noon.AddDate(0, 0, -from).Format(time.RFC3339) + " to " + noon.AddDate(0, 0, -to).Format(time.RFC3339),
+		}
+	}
+	other := backfill(noon.Add(-time.Hour), 4, 4)
+	other.JobType = "vacuum"
+	for name, c := range map[string]struct {
+		entry contract.AuditEntry
+		code  contract.Code
+	}{
+		"backfilled":               {backfill(noon.Add(-time.Hour), 4, 4), contract.CodeServerAway},
+		"within a longer backfill": {backfill(noon.Add(-time.Hour), 7, 4), contract.CodeServerAway},
+		"recorded after its start": {backfill(noon.Add(-time.Hour+2*time.Second), 4, 4), contract.CodeServerAway},
+		"another instant":          {backfill(noon.Add(-time.Hour), 3, 2), contract.CodeCaughtUp},
+		"a backfill after it":      {backfill(noon.Add(-time.Minute), 4, 4), contract.CodeCaughtUp},
+		"another job type":         {other, contract.CodeCaughtUp},
+	} {
+		s := days(noon, 7, 0, 1, 2, 3)
+		late := pastRun{noon.AddDate(0, 0, -4), noon.Add(-time.Hour), noon.Add(-50 * time.Minute)}
+		s.runs = append([]pastRun{late}, s.runs...)
+		s.changes = []contract.AuditEntry{c.entry}
+		ticks := ledger(t, s, "scrub")
+		require.Len(t, ticks, 7, name)
+		for _, tick := range ticks[:3] {
+			assert.Equal(t, c.code, tick.code, name)
+		}
+		assert.Equal(t, contract.TickRan, ticks[3].state, name)
+	}
+}
+
 // TestADeletedJobTypeHidesNoOther: it is deleted after the list of job types was read.
 func TestADeletedJobTypeHidesNoOther(t *testing.T) {
 	t.Parallel()

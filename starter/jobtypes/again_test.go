@@ -81,3 +81,18 @@ func TestARunThatIsStartedAgainIsOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestARunThatWasResetIsOpen: its former workflow run ended after the start that the Schedule notes.
+func TestARunThatWasResetIsOpen(t *testing.T) {
+	t.Parallel()
+	server := &twice{ran: time.Unix(1000, 0).UTC(), ended: time.Unix(2000, 0).UTC(), again: time.Unix(2000, 0).UTC()}
+	var types []JobType
+	for i := range exactOutcomes + 1 {
+		types = append(types, JobType{Recent: []ScheduledRun{{RunRef: starter.RunRef{WorkflowID: tickOf(i), RunID: "old"}, StartedAt: server.ran}}})
+	}
+	Of(starter.New(server, "", nil)).AddOutcomes(t.Context(), types, 1)
+	for _, known := range types {
+		assert.Equal(t, starter.StatusRunning, known.Recent[0].Status)
+		assert.Zero(t, known.Recent[0].EndedAt)
+	}
+}

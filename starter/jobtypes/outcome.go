@@ -68,7 +68,7 @@ func (c Client) addListed(ctx context.Context, types []JobType, most int) {
 	for _, run := range runs {
 		of := wanted[run.WorkflowID]
 		if !run.Ended.IsZero() && run.Ended.Add(startSkew).Before(of.StartedAt) {
-			continue // A backfill has started it again under its id.
+			continue // The Schedule has started it again under its id.
 		}
 		of.Status, of.Outcome, of.EndedAt = run.Status, run.Outcome, run.Ended
 	}

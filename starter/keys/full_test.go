@@ -54,7 +54,7 @@ func TestKeysCanAlwaysBeRevoked(t *testing.T) {
 	t.Parallel()
 	server := &limited{}
 	store := New(starter.New(server, "", nil))
-	wanted := Key{Name: "ci", Role: "viewer", JobTypes: []string{noise(30_000)}}
+	wanted := Key{Name: "ci", Role: "viewer", JobTypes: []string{noise(100_000)}}
 	var made []string
 	for refused := false; !refused; {
 		require.Less(t, len(made), Most)

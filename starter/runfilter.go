@@ -36,7 +36,25 @@ type RunFilter struct {
 // DefaultRunLimit is the default limit of a list of runs.
 const DefaultRunLimit = 20
 
+// hasScheduled reports whether the filter keeps the running group of a job type.
+func (f RunFilter) hasScheduled() bool {
+	ended := len(f.Outcomes) > 0 || !f.EndedSince.IsZero() || !f.EndedUntil.IsZero()
+	return f.JobType != "" && f.DAG == "" && f.Kind != KindDAG && !ended && f.Until.IsZero()
+}
+
+// check refuses filters that no run matches.
+func (f RunFilter) check() error {
+	switch {
+	case f.Kind == KindDAG && (f.JobType != "" && !f.SubDAGs || len(f.JobTypes) > 0), f.DAG != "" && (f.Kind == KindGroup || f.JobType != "" || len(f.JobTypes) > 0):
+		return Invalidf("a run is of a job type or of a DAG: choose one of both")
+	}
+	return nil
+}
+
 func (f RunFilter) query() (string, error) {
+	if err := f.check(); err != nil {
+		return "", err
+	}
 	types := map[Kind]string{
 		KindGroup: fmt.Sprintf("WorkflowType = '%s'", contract.JobGroupWorkflow),
 		KindDAG:   fmt.Sprintf("WorkflowType = '%s'", contract.DAGWorkflow),

@@ -117,8 +117,8 @@ func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if filter.JobType != "" && len(filter.Outcomes) == 0 && filter.Until.IsZero() {
-		found = r.addScheduled(ctx, filter.JobType, found)
+	if filter.hasScheduled() {
+		found = r.addScheduled(ctx, filter, found)
 	}
 	slices.SortStableFunc(found, newestFirst)
 	found = found[:min(len(found), filter.Limit)]
@@ -247,8 +247,8 @@ func (f RunFilter) keeps(run Run) bool {
 }
 
 // addScheduled adds runs that the Schedule has started and visibility lacks. The list is correct without them.
-func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run {
-	schedule, err := r.client.DescribeSchedule(ctx, name)
+func (r Runs) addScheduled(ctx context.Context, filter RunFilter, found []Run) []Run {
+	schedule, err := r.client.DescribeSchedule(ctx, filter.JobType)
 	if err != nil {
 		return found
 	}
@@ -257,7 +257,7 @@ func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run 
 		if known {
 			continue
 		}
-		if run, err := r.Describe(ctx, RunRef{WorkflowID: running.WorkflowID}); err == nil && run.Open() {
+		if run, err := r.Describe(ctx, RunRef{WorkflowID: running.WorkflowID}); err == nil && run.Open() && !run.Started.Before(filter.Since) {
 			found = append(found, run.Run)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
@@ -150,7 +151,12 @@ func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known
 		return in, told, nil
 	}
 	var err error
-	if in.Ticks, err = jobtypes.Of(client).Due(ctx, known.Name, now, until); err != nil {
+	in.Ticks, err = jobtypes.Of(client).Due(ctx, known.Name, now, until)
+	if _, deleted := errors.AsType[*serviceerror.NotFound](err); deleted {
+		told.Fault = "it was deleted a moment ago"
+		return in, told, nil
+	}
+	if err != nil {
 		return in, told, err
 	}
 	last, err := m.last(ctx, known, client.Runs().Show)

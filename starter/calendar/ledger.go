@@ -3,6 +3,7 @@ package calendar
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,10 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		return found, err
 	}
 	found.cut(runs, maxLedgerRuns)
-	from = found.From
+	listed := listing{runs: runs, since: filter.Since}
+	if len(runs) == maxLedgerRuns {
+		listed.since = runs[len(runs)-1].Started
+	}
 	audit, err := client.Audit().Read(ctx, contract.AuditFilter{Kind: contract.AuditOperator})
 	if err != nil {
 		return found, err
@@ -68,27 +72,17 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		return found, err
 	}
 	found.KeptSince = now.Add(-kept)
+	reader := ledgerReader{client: client, listed: listed, entries: audit.Entries, ledger: found}
 	parts := make([][]ticks.Tick, len(known))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i := range known {
-		group.Go(func() error {
-			one, err := jobtypes.Of(client).Get(groupCtx, known[i].Name)
-			if err != nil {
-				return err
+		group.Go(func() (err error) {
+			parts[i], err = reader.ticks(groupCtx, known[i].Name)
+			if len(names) == 0 && errors.Is(err, starter.ErrNotFound) {
+				return nil // It was deleted, and the list lags.
 			}
-			known[i] = one
-			applied := scheduledSince(known[i], audit.Entries)
-			due, err := jobtypes.Of(client).Due(groupCtx, known[i].Name, instant.Later(from, applied), now)
-			if err != nil {
-				return err
-			}
-			parts[i] = ticks.Of(now, ticks.JobType{
-				Name: known[i].Name, Ticks: due, Runs: ledgerRuns(groupCtx, client, known[i], runs), Jitter: known[i].Spec.Schedule.Jitter.Std(),
-				Overlap: known[i].Spec.Policy.Overlap, Buffered: int(known[i].Counts.Buffered),
-				Pauses: pausesOf(known[i], audit.Entries), AppliedAt: applied, KeptSince: found.KeptSince,
-			})
-			return nil
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -101,6 +95,38 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.JobType, b.JobType))
 	})
 	return found, nil
+}
+
+type ledgerReader struct {
+	client  *starter.Client
+	listed  listing
+	entries []contract.AuditEntry
+	ledger  Ledger
+}
+
+func (r ledgerReader) ticks(ctx context.Context, name string) ([]ticks.Tick, error) {
+	known, err := jobtypes.Of(r.client).Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	applied := scheduledSince(known, r.entries)
+	due, err := jobtypes.Of(r.client).Due(ctx, name, instant.Later(r.ledger.From, applied), r.ledger.AsOf)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := r.listed.of(ctx, r.client, known)
+	if err != nil {
+		return nil, err
+	}
+	for i := range runs {
+		runs[i].Backfilled = backfilled(runs[i], name, r.entries)
+	}
+	all := ticks.Of(r.ledger.AsOf, ticks.JobType{
+		Name: name, Ticks: due, Runs: runs, Jitter: known.Spec.Schedule.Jitter.Std(),
+		Overlap: known.Spec.Policy.Overlap, Buffered: int(known.Counts.Buffered),
+		Pauses: pausesOf(known, r.entries), AppliedAt: applied, KeptSince: r.ledger.KeptSince,
+	})
+	return slices.DeleteFunc(all, func(tick ticks.Tick) bool { return tick.At.Before(r.ledger.From) }), nil
 }
 
 // cut moves the start of the ledger behind the runs that were not read: the list is newest first, so they began before
@@ -139,28 +165,53 @@ func named(ctx context.Context, j jobtypes.Client, names []string) ([]jobtypes.J
 	return known, nil
 }
 
-// The reason of a skipped run comes from its result.
-func ledgerRuns(ctx context.Context, client *starter.Client, known jobtypes.JobType, all []starter.Run) []ticks.Run {
+// listing has the runs of all job types that began since a time, newest first.
+type listing struct {
+	runs  []starter.Run
+	since time.Time
+}
+
+// of returns the runs of a job type. It adds runs of its Schedule: visibility lags, and a run that began before the
+// listing may have delayed an instant. Runs of a Schedule follow each other, so only the newest of these can.
+func (l listing) of(ctx context.Context, client *starter.Client, known jobtypes.JobType) ([]ticks.Run, error) {
 	var runs []ticks.Run
-	for _, run := range all {
-		if run.JobType != known.Name || run.DryRun {
+	for _, run := range l.runs {
+		if run.JobType == known.Name && !run.DryRun {
+			runs = append(runs, ledgerRun(ctx, client, run))
+		}
+	}
+	seen := map[string]bool{} // A backfill starts a run again under its id.
+	for _, recent := range known.Recent {
+		if seen[recent.WorkflowID] {
 			continue
 		}
-		told := ticks.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.Started, Ended: run.Ended, Outcome: run.Outcome}
-		if run.Outcome == contract.OutcomeSkipped {
-			told.Code = skippedFor(ctx, client, run.RunRef)
-		}
-		runs = append(runs, told)
-	}
-	for _, run := range known.Recent {
-		at := slices.IndexFunc(runs, func(r ticks.Run) bool { return r.WorkflowID == run.WorkflowID })
-		if at < 0 { // Visibility lags.
-			runs = append(runs, ticks.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.StartedAt, Ended: run.EndedAt, Outcome: run.Outcome})
+		seen[recent.WorkflowID] = true
+		if at := slices.IndexFunc(runs, func(r ticks.Run) bool { return r.WorkflowID == recent.WorkflowID }); at >= 0 {
+			runs[at].Started = recent.StartedAt // A run that continued as new began earlier.
 			continue
 		}
-		runs[at].Started = run.StartedAt // A run that continued as new began earlier.
+		described, err := client.Runs().Describe(ctx, starter.RunRef{WorkflowID: recent.WorkflowID})
+		if err != nil && !errors.Is(err, starter.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil {
+			described.Started = recent.StartedAt
+			runs = append(runs, ledgerRun(ctx, client, described.Run))
+		}
+		if recent.StartedAt.Before(l.since) {
+			break
+		}
 	}
-	return runs
+	return runs, nil
+}
+
+// The reason of a skipped run comes from its result.
+func ledgerRun(ctx context.Context, client *starter.Client, run starter.Run) ticks.Run {
+	told := ticks.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.Started, Ended: run.Ended, Outcome: run.Outcome}
+	if run.Outcome == contract.OutcomeSkipped {
+		told.Code = skippedFor(ctx, client, run.RunRef)
+	}
+	return told
 }
 
 func skippedFor(ctx context.Context, client *starter.Client, ref starter.RunRef) contract.Code {
@@ -178,8 +229,9 @@ func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Sp
 		if entry.JobType != known.Name {
 			continue
 		}
-		begins := entry.Action == "jobtype.pause" || strings.HasPrefix(entry.Action, "apply.") && strings.Contains(entry.After, "enabled: false")
-		ends := entry.Action == "jobtype.resume" || strings.HasPrefix(entry.Action, "apply.") && strings.Contains(entry.After, "enabled: true")
+		applied := strings.HasPrefix(entry.Action, "apply.")
+		begins := entry.Action == "jobtype.pause" || applied && sets(entry, "enabled: false")
+		ends := entry.Action == "jobtype.resume" || applied && sets(entry, "enabled: true")
 		switch {
 		case begins && !open:
 			pauses, open = append(pauses, window.Span{From: entry.At}), true
@@ -196,6 +248,22 @@ func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Sp
 	return pauses
 }
 
+// recordedWithin is ample: a backfill is recorded after the server has taken it.
+const recordedWithin = 10 * time.Second
+
+// backfilled reports whether a backfill has started a run: the detail of its entry has the first and the last instant.
+func backfilled(run ticks.Run, jobType string, entries []contract.AuditEntry) bool {
+	return slices.ContainsFunc(entries, func(entry contract.AuditEntry) bool {
+		first, last, _ := strings.Cut(entry.Detail, " to ")
+		if entry.Action != "jobtype.backfill" || entry.JobType != jobType || run.Started.Before(entry.At.Add(-recordedWithin)) {
+			return false
+		}
+		from, err := time.Parse(time.RFC3339, first)
+		to, faulty := time.Parse(time.RFC3339, last)
+		return err == nil && faulty == nil && !run.Due.Before(from) && !run.Due.After(to)
+	})
+}
+
 // scheduledSince returns when the present schedule came into force. An apply records all its changes at its end, so a change
 // is in the audit log some time after it was made. The Schedule has the exact time of its last change.
 func scheduledSince(known jobtypes.JobType, entries []contract.AuditEntry) time.Time {
@@ -203,9 +271,14 @@ func scheduledSince(known jobtypes.JobType, entries []contract.AuditEntry) time.
 	last := instant.Later(known.CreatedAt, known.UpdatedAt)
 	for _, entry := range entries {
 		changes := entry.Action == "jobtype.set" || strings.HasPrefix(entry.Action, "apply.")
-		if changes && entry.JobType == known.Name && strings.Contains(entry.After, "schedule") {
+		if changes && entry.JobType == known.Name && (sets(entry, "schedule: ") || sets(entry, "times: ")) {
 			since = instant.Later(since, instant.Earlier(entry.At, last))
 		}
 	}
 	return since
+}
+
+// sets reports whether a setting of the entry begins with the text. The values of other settings may contain it.
+func sets(entry contract.AuditEntry, text string) bool {
+	return slices.ContainsFunc(strings.Split(entry.After, "; "), func(setting string) bool { return strings.HasPrefix(setting, text) })
 }

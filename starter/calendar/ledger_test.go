@@ -41,6 +41,10 @@ func TestAScheduleIsInForceBeforeItsChangeIsRecorded(t *testing.T) {
 	assert.Equal(t, at(58), scheduledSince(known, entries))
 	known.UpdatedAt = at(90)
 	assert.Equal(t, at(60), scheduledSince(known, entries), "the last change was of another setting")
+	entries = append(entries, contract.AuditEntry{At: at(80), Action: "apply.update", JobType: "scrub", After: `description: the schedule of the week; params.argv: ["--schedule: x"]`})
+	assert.Equal(t, at(60), scheduledSince(known, entries), "a value that mentions a schedule")
+	entries = append(entries, contract.AuditEntry{At: at(85), Action: "apply.drift", JobType: "scrub", After: "overlap: skip; times: every 2h"})
+	assert.Equal(t, at(85), scheduledSince(known, entries), "another schedule was in force, set by hand")
 }
 
 // TestPausesOfAJobType: pauses may begin or end without an entry, as in the Web UI or before the oldest entry.
@@ -64,6 +68,8 @@ func TestPausesOfAJobType(t *testing.T) {
 		"and again while it is paused": {jobtypes.JobType{}, []contract.AuditEntry{pause(1), pause(2), resume(3), resume(4)}, []window.Span{{From: at(1), To: at(3)}}},
 		"until now":                    {jobtypes.JobType{Paused: true, PausedAt: at(9)}, []contract.AuditEntry{resume(0), pause(1)}, []window.Span{{From: at(1)}}},
 		"by an apply":                  {jobtypes.JobType{}, []contract.AuditEntry{entry(1, "apply.update", "enabled: false"), entry(7, "apply.drift", "enabled: true")}, []window.Span{{From: at(1), To: at(7)}}},
+		"not by another setting":       {jobtypes.JobType{}, []contract.AuditEntry{entry(1, "apply.update", `params.line: "enabled: false"`)}, nil},
+		"with another setting":         {jobtypes.JobType{Paused: true}, []contract.AuditEntry{entry(1, "apply.update", "description: x; enabled: false")}, []window.Span{{From: at(1)}}},
 		"begun without an entry":       {jobtypes.JobType{Paused: true, PausedAt: at(9), UpdatedAt: at(8)}, nil, []window.Span{{From: at(9)}}},
 		"begun without any time":       {jobtypes.JobType{Paused: true, CreatedAt: created}, []contract.AuditEntry{pause(1), resume(2)}, []window.Span{{From: at(1), To: at(2)}, {From: created}}},
 		"ended without an entry":       {jobtypes.JobType{UpdatedAt: at(9)}, []contract.AuditEntry{pause(1)}, []window.Span{{From: at(1), To: at(9)}}},

@@ -18,7 +18,7 @@ type Memory struct {
 	flight singleflight.Group
 
 	mu   sync.Mutex
-	left map[string]lastRun
+	left map[starter.RunRef]lastRun
 }
 
 // forecastWithin bounds a forecast, whose callers may have left.
@@ -56,7 +56,7 @@ func (m *Memory) last(ctx context.Context, of jobtypes.JobType, read show) (last
 	var newest lastRun
 	for _, run := range of.Recent {
 		m.mu.Lock()
-		found, remembered := m.left[run.WorkflowID]
+		found, remembered := m.left[run.RunRef]
 		m.mu.Unlock()
 		if !remembered {
 			snapshot, err := read(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
@@ -66,7 +66,7 @@ func (m *Memory) last(ctx context.Context, of jobtypes.JobType, read show) (last
 			if snapshot.Result != nil {
 				found = lastRun{duration.UsualOf(snapshot.Result.Record.Good), snapshot.Result.Record.LastSuccess}
 			}
-			m.remember(run.WorkflowID, found)
+			m.remember(run.RunRef, found)
 		}
 		if newest.success.IsZero() {
 			newest.success = found.success
@@ -79,27 +79,27 @@ func (m *Memory) last(ctx context.Context, of jobtypes.JobType, read show) (last
 	return newest, ctx.Err()
 }
 
-func (m *Memory) remember(workflowID string, last lastRun) {
+func (m *Memory) remember(run starter.RunRef, last lastRun) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.left == nil {
-		m.left = map[string]lastRun{}
+		m.left = map[starter.RunRef]lastRun{}
 	}
-	m.left[workflowID] = last
+	m.left[run] = last
 }
 
 func (m *Memory) forget(listed []jobtypes.JobType) {
-	recent := map[string]bool{}
+	recent := map[starter.RunRef]bool{}
 	for _, known := range listed {
 		for _, run := range known.Recent {
-			recent[run.WorkflowID] = true
+			recent[run.RunRef] = true
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for id := range m.left {
-		if !recent[id] {
-			delete(m.left, id)
+	for run := range m.left {
+		if !recent[run] {
+			delete(m.left, run)
 		}
 	}
 }

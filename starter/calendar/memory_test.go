@@ -42,6 +42,12 @@ func TestMemoryReadsAnEndedRunOnce(t *testing.T) {
 		assert.Equal(t, 1, last.usual.Of)
 	}
 	assert.Equal(t, map[string]int{"group/scrub-3": 3, "group/scrub-2": 1, "group/scrub-1": 1}, asked)
+	again := scrub
+	again.Recent = []jobtypes.ScheduledRun{run("group/scrub-2")}
+	again.Recent[0].RunID = "started again by a backfill"
+	_, err := m.last(t.Context(), again, read)
+	require.NoError(t, err)
+	assert.Equal(t, 2, asked["group/scrub-2"])
 	scrub.Recent = scrub.Recent[:1]
 	m.forget([]jobtypes.JobType{scrub})
 	assert.Empty(t, m.left)

@@ -18,8 +18,10 @@ type finder struct {
 	ctx    context.Context //nolint:containedctx // it lives for one call
 	client *starter.Client
 	specs  []contract.JobTypeSpec
-	seen   map[string]bool
-	found  []string
+	// applied takes specs only for job types that are not applied. Without one in either, a task can execute nothing.
+	applied bool
+	seen    map[string]bool
+	found   []string
 }
 
 func newFinder(ctx context.Context, client *starter.Client, specs []contract.JobTypeSpec) *finder {
@@ -40,14 +42,12 @@ func OfSpec(ctx context.Context, client *starter.Client, one contract.JobTypeSpe
 	return f.found, err
 }
 
-// OfAppliedOr lists the handlers of a job type as it is applied, or as specs have it.
+// OfAppliedOr lists the handlers of a job type as it is applied, or as specs have it. The same holds for the job types of
+// its tasks.
 func OfAppliedOr(ctx context.Context, client *starter.Client, name string, specs []contract.JobTypeSpec) ([]string, error) {
-	found, err := OfJobType(ctx, client, name)
-	if !errors.Is(err, starter.ErrNotFound) {
-		return found, err
-	}
 	f := newFinder(ctx, client, specs)
-	err = f.jobType(name)
+	f.applied = true
+	err := f.jobType(name)
 	return f.found, err
 }
 
@@ -117,11 +117,17 @@ func (f *finder) jobType(name string) error {
 		return nil
 	}
 	f.seen[name] = true
-	if at := slices.IndexFunc(f.specs, func(s contract.JobTypeSpec) bool { return s.Name == name }); at >= 0 {
+	at := slices.IndexFunc(f.specs, func(s contract.JobTypeSpec) bool { return s.Name == name })
+	if at >= 0 && !f.applied {
 		return f.spec(f.specs[at])
 	}
 	known, err := jobtypes.Of(f.client).Get(f.ctx, name)
-	if err != nil {
+	switch missing := errors.Is(err, starter.ErrNotFound); {
+	case missing && at >= 0:
+		return f.spec(f.specs[at])
+	case missing && f.applied && len(f.seen) > 1:
+		return nil
+	case err != nil:
 		return err
 	}
 	return f.spec(known.Spec)

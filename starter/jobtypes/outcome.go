@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -39,9 +40,12 @@ func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 // A Schedule notices the end of a run with the next tick only, unless it is queried.
 func stillRunning(known JobType) []starter.RunRef {
 	return slices.DeleteFunc(known.Running, func(open starter.RunRef) bool {
-		return slices.ContainsFunc(known.Recent, func(run ScheduledRun) bool { return run.WorkflowID == open.WorkflowID && !run.EndedAt.IsZero() })
+		return slices.ContainsFunc(known.Recent, func(run ScheduledRun) bool { return run.RunRef == open && !run.EndedAt.IsZero() })
 	})
 }
+
+// startSkew is ample: the Schedule notes the start of a run milliseconds after it.
+const startSkew = time.Second
 
 // exactOutcomes is the most job types whose runs are requested one by one.
 const exactOutcomes = 20
@@ -51,8 +55,8 @@ func (c Client) addListed(ctx context.Context, types []JobType, most int) {
 	for i := range types {
 		recent := types[i].Recent
 		for k := range recent[:min(most, len(recent))] {
-			if recent[k].Status == "" {
-				wanted[recent[k].WorkflowID] = &recent[k]
+			if id := recent[k].WorkflowID; recent[k].Status == "" && wanted[id] == nil { // The newest comes first.
+				wanted[id] = &recent[k]
 			}
 		}
 	}
@@ -60,8 +64,12 @@ func (c Client) addListed(ctx context.Context, types []JobType, most int) {
 	if err != nil {
 		c.client.Logger().Debug("how runs ended is not listed", "error", err)
 	}
+	slices.SortFunc(runs, func(a, b starter.Run) int { return a.Started.Compare(b.Started) })
 	for _, run := range runs {
 		of := wanted[run.WorkflowID]
+		if !run.Ended.IsZero() && run.Ended.Add(startSkew).Before(of.StartedAt) {
+			continue // The Schedule has started it again under its id.
+		}
 		of.Status, of.Outcome, of.EndedAt = run.Status, run.Outcome, run.Ended
 	}
 }

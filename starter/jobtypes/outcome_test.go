@@ -21,4 +21,8 @@ func TestARunThatHasEndedDoesNotRun(t *testing.T) {
 		},
 	}
 	assert.Equal(t, []starter.RunRef{ref("group/a-3"), ref("group/a-1")}, stillRunning(known), "and of an older one nothing is known")
+
+	again := starter.RunRef{WorkflowID: "group/a-2", RunID: "started again by a backfill"}
+	known.Running = []starter.RunRef{again, ref("group/a-2")}
+	assert.Equal(t, []starter.RunRef{again}, stillRunning(known))
 }

@@ -59,10 +59,8 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 	if err != nil {
 		return Submitted{}, err
 	}
-	if submission.Resumes == "" { // A retry has the keys of the earlier run.
-		if submission.BatchKeys, err = batchKeys(known.Spec, submission); err != nil {
-			return Submitted{}, err
-		}
+	if submission.BatchKeys, err = keysOf(known.Spec, submission, parts); err != nil {
+		return Submitted{}, err
 	}
 	submitted := Submitted{
 		RunRef: starter.RunRef{WorkflowID: contract.AdHocWorkflowID(known.Name, submission.ID)},
@@ -155,15 +153,27 @@ func CheckSubmission(known JobType, submission contract.Submission) error {
 	if _, _, err := checkSubmission(known.Spec, submission, time.Now()); err != nil {
 		return err
 	}
-	_, err := batchKeys(known.Spec, submission)
+	_, err := batchKeys(known.Spec, submission.Proposals)
 	return err
 }
 
-func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]string, error) {
+// keysOf returns the batch key of each proposal that the group gets. A retry has the keys of the earlier run.
+func keysOf(spec contract.JobTypeSpec, submission contract.Submission, parts backlog.Divided) ([]string, error) {
+	if submission.Resumes != "" {
+		return submission.BatchKeys, nil
+	}
+	keys, err := batchKeys(spec, submission.Proposals)
+	if err == nil && parts.Duplicates > 0 {
+		keys, err = batchKeys(spec, parts.Own)
+	}
+	return keys, err
+}
+
+func batchKeys(spec contract.JobTypeSpec, proposals []jobtype.Proposal) ([]string, error) {
 	if spec.Batch == nil {
 		return nil, nil
 	}
-	keys, err := batch.Keys(spec.Batch.By, spec.Params, submission.Proposals)
+	keys, err := batch.Keys(spec.Batch.By, spec.Params, proposals)
 	if err != nil {
 		return nil, &SubmissionError{JobType: spec.Name, Faults: []error{err}}
 	}

@@ -132,3 +132,29 @@ func TestBackfill(t *testing.T) {
 	_, err = jobtypes.Of(c).Backfill(t.Context(), "nobody", day, day.AddDate(0, 0, 1))
 	require.ErrorIs(t, err, starter.ErrNotFound)
 }
+
+// TestABackfillStartsARunAgain under its id. The list of a job type shows both, and the second one as running.
+func TestABackfillStartsARunAgain(t *testing.T) {
+	t.Parallel()
+	c := ownServer(t)
+	apply(t, c, nil, applied("a"))
+	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var read jobtypes.JobType
+	fill := func(runs int) {
+		_, err := jobtypes.Of(c).Backfill(t.Context(), "a", day, day.Add(time.Second))
+		require.NoError(t, err)
+		testsuite.WaitFor(t, 30*time.Second, "the group of the backfill", func() bool {
+			read, err = jobtypes.Of(c).Get(t.Context(), "a")
+			return err == nil && len(read.Recent) == runs && len(read.Running) == 1
+		})
+	}
+	fill(1)
+	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), read.Recent[0].WorkflowID, read.Recent[0].RunID, "test"))
+	fill(2)
+	assert.Equal(t, read.Recent[1].WorkflowID, read.Recent[0].WorkflowID)
+	assert.NotEqual(t, read.Recent[1].RunID, read.Recent[0].RunID)
+	types := []jobtypes.JobType{read}
+	jobtypes.Of(c).AddOutcomes(t.Context(), types, 2)
+	assert.Equal(t, []starter.RunRef{read.Recent[0].RunRef}, types[0].Running)
+	assert.Equal(t, starter.StatusRunning, types[0].Recent[0].Status)
+}

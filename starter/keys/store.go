@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,6 +32,8 @@ const (
 	holderType, holderQueue = "roundsman.Keys", "roundsman/none"
 	// attempts bounds the writes under contention.
 	attempts = 8
+	// mostBytes bounds the keys: the server refuses an argument above 2 MiB, also that of a revocation.
+	mostBytes = 1 << 20
 	// usedEvery is the precision of LastUsed.
 	usedEvery = time.Hour
 )
@@ -43,6 +46,30 @@ type record struct {
 
 func (r *record) has(id string) bool {
 	return slices.ContainsFunc(r.Keys, func(k stored) bool { return k.ID == id })
+}
+
+// add drops keys that are not valid to make room.
+func (r *record) add(next stored) error {
+	if len(r.Keys) >= Most || size(append(r.Keys, next)) > mostBytes {
+		r.Keys = slices.DeleteFunc(r.Keys, func(k stored) bool { return !k.valid(next.CreatedAt) })
+	}
+	refused := &starter.RefusedError{Asked: "create key " + next.Name}
+	if len(r.Keys) >= Most {
+		refused.Reason = fmt.Sprintf("there are %d keys, which is the most: revoke some", Most)
+		return refused
+	}
+	r.Keys = append(r.Keys, next)
+	if bytes := size(r.Keys); bytes > mostBytes {
+		refused.Reason = fmt.Sprintf("all keys would have %d bytes, the most are %d: name fewer job types, DAGs or handlers, or revoke some", bytes, mostBytes)
+		return refused
+	}
+	return nil
+}
+
+// size is the number of bytes of keys as JSON.
+func size(keys []stored) int {
+	encoded, _ := json.Marshal(keys) // A key always encodes.
+	return len(encoded)
 }
 
 // Store reads and changes the keys of a namespace.
@@ -68,16 +95,7 @@ func (s *Store) Create(ctx context.Context, wanted Key, by string) (Key, string,
 	}
 	id, secret := newSecret()
 	wanted.ID, wanted.CreatedAt, wanted.CreatedBy = id, time.Now().UTC(), by
-	err := s.change(ctx, func(held *record) error {
-		held.Keys = slices.DeleteFunc(held.Keys, func(k stored) bool { return len(held.Keys) >= Most && !k.valid(wanted.CreatedAt) })
-		if len(held.Keys) >= Most {
-			return &starter.RefusedError{Asked: "create key " + wanted.Name, Reason: fmt.Sprintf("there are %d keys, which is the most: revoke some", Most)}
-		}
-		held.Keys = append(held.Keys, stored{wanted, sumOf(secret)})
-		return nil
-	}, func(held record) bool {
-		return slices.ContainsFunc(held.Keys, func(k stored) bool { return k.ID == id })
-	})
+	err := s.change(ctx, func(held *record) error { return held.add(stored{wanted, sumOf(secret)}) }, func(held record) bool { return held.has(id) })
 	if err != nil {
 		return Key{}, "", err
 	}

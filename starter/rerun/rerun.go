@@ -124,10 +124,7 @@ func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Pla
 		return Plan{}, known, fmt.Errorf("retry %s: %w", of, err)
 	}
 	plan := Plan{JobType: run.JobType, Again: []Again{}, Kept: []Kept{}, submission: contract.Submission{Resumes: run.WorkflowID}}
-	if plan.submission.ScheduledAt, err = c.scheduled(ctx, run.Run); err != nil {
-		return plan, known, err
-	}
-	if err := c.takeParams(ctx, &plan, run, &known); err != nil {
+	if err := c.takeStart(ctx, &plan, run, &known); err != nil {
 		return plan, known, err
 	}
 	selection, err := c.chosen(ctx, &plan, run, choice)
@@ -158,19 +155,23 @@ func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Pla
 	return plan, known, err
 }
 
-// takeParams keeps the params of a run that was started with its own.
-func (c Client) takeParams(ctx context.Context, plan *Plan, run starter.Snapshot, known *jobtypes.JobType) error {
-	if _, _, apart := contract.AdHocOf(run.WorkflowID); !apart {
-		return nil
+// takeStart keeps the nominal time of a run, and the params of a run that was started with its own.
+func (c Client) takeStart(ctx context.Context, plan *Plan, run starter.Snapshot, known *jobtypes.JobType) (err error) {
+	if _, _, apart := contract.AdHocOf(run.WorkflowID); apart {
+		var started contract.JobGroupInput
+		if err := c.client.Runs().StartedWith(ctx, run.RunRef, &started); err != nil {
+			return err
+		}
+		submitted := cmp.Or(started.Submission, &contract.Submission{})
+		if started.OwnParams || submitted.OwnParams {
+			plan.submission.OwnParams, known.Spec.Params = true, started.Spec.Params
+		}
+		plan.submission.ScheduledAt = submitted.ScheduledAt // The runs that it resumes may be gone.
 	}
-	var started contract.JobGroupInput
-	if err := c.client.Runs().StartedWith(ctx, run.RunRef, &started); err != nil {
-		return err
+	if plan.submission.ScheduledAt.IsZero() {
+		plan.submission.ScheduledAt, err = c.scheduled(ctx, run.Run)
 	}
-	if started.OwnParams || started.Submission != nil && started.Submission.OwnParams {
-		plan.submission.OwnParams, known.Spec.Params = true, started.Spec.Params
-	}
-	return nil
+	return err
 }
 
 // ended is a run of a job type that can be retried.

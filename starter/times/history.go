@@ -137,7 +137,13 @@ func (h RunHistory) WithoutValues() RunHistory {
 // Memory keeps the jobs of ended runs, which do not change. The zero value is empty.
 type Memory struct {
 	mu   sync.Mutex
-	jobs map[string]*PastJobs
+	jobs map[endedRun]*PastJobs
+}
+
+// A backfill starts a run again under its id.
+type endedRun struct {
+	workflowID string
+	at         time.Time
 }
 
 // maxRemembered bounds the runs in a memory: 100 job types with 30 runs each.
@@ -217,8 +223,9 @@ func (m *Memory) jobsOf(ctx context.Context, runs starter.Runs, past PastRun) *P
 	if past.EndedAt.IsZero() {
 		return nil
 	}
+	key := endedRun{past.WorkflowID, past.EndedAt}
 	m.mu.Lock()
-	jobs, known := m.jobs[past.WorkflowID]
+	jobs, known := m.jobs[key]
 	m.mu.Unlock()
 	if known {
 		return jobs
@@ -230,9 +237,9 @@ func (m *Memory) jobsOf(ctx context.Context, runs starter.Runs, past PastRun) *P
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.jobs) >= maxRemembered || m.jobs == nil {
-		m.jobs = map[string]*PastJobs{}
+		m.jobs = map[endedRun]*PastJobs{}
 	}
-	m.jobs[past.WorkflowID] = jobs
+	m.jobs[key] = jobs
 	return jobs
 }
 

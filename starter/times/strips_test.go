@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -56,4 +57,23 @@ func TestAStripListsAboutWhatItShows(t *testing.T) {
 	assert.Greater(t, len(server.sizes), 1, "the first list is full of another job type")
 	assert.Equal(t, int32(1000), server.sizes[1])
 	assert.LessOrEqual(t, len(server.sizes), stripRounds)
+}
+
+// A backfill starts a run again under its id: what is kept of the first one is not shown for the second.
+func TestARunThatIsStartedAgainIsReadAgain(t *testing.T) {
+	t.Parallel()
+	first, second := time.Unix(1000, 0).UTC(), time.Unix(2000, 0).UTC()
+	kept := &PastJobs{Total: 7}
+	m := Memory{jobs: map[endedRun]*PastJobs{{"group/often-1", first}: kept}}
+	runs := starter.New(gone{}, "", nil).Runs()
+	assert.Same(t, kept, m.jobsOf(t.Context(), runs, PastRun{WorkflowID: "group/often-1", EndedAt: first}))
+	assert.Nil(t, m.jobsOf(t.Context(), runs, PastRun{WorkflowID: "group/often-1", EndedAt: second}))
+	assert.Nil(t, m.jobsOf(t.Context(), runs, PastRun{WorkflowID: "group/often-1"}), "it is open")
+}
+
+// gone is a server without runs.
+type gone struct{ client.Client }
+
+func (gone) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return nil, serviceerror.NewNotFound("no such workflow")
 }

@@ -21,8 +21,8 @@ type lists struct {
 	logger    *slog.Logger
 	jobTypes  *feed.Source[[]jobtypes.JobType]
 	admission *feed.Source[contract.AdmissionView]
-	// Closed runs of job types, which do not change. Only the fetch of job types uses them.
-	ended map[string]jobtypes.ScheduledRun
+	// Closed runs of job types, which do not change: a backfill starts another one under the same workflow id. Only the fetch of job types uses them.
+	ended map[starter.RunRef]jobtypes.ScheduledRun
 }
 
 func newLists(client *starter.Client, logger *slog.Logger) *lists {
@@ -55,15 +55,15 @@ func (l *lists) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 		}
 	}
 	newest(func(run *jobtypes.ScheduledRun) {
-		if was, known := l.ended[run.WorkflowID]; known {
+		if was, known := l.ended[run.RunRef]; known {
 			run.Status, run.Outcome, run.EndedAt = was.Status, was.Outcome, was.EndedAt
 		}
 	})
 	types.AddOutcomes(ctx, all, 1)
-	l.ended = make(map[string]jobtypes.ScheduledRun, len(all))
+	l.ended = make(map[starter.RunRef]jobtypes.ScheduledRun, len(all))
 	newest(func(run *jobtypes.ScheduledRun) {
 		if !run.EndedAt.IsZero() {
-			l.ended[run.WorkflowID] = *run
+			l.ended[run.RunRef] = *run
 		}
 	})
 	return all, nil

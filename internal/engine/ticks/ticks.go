@@ -46,6 +46,8 @@ type Run struct {
 	Outcome        contract.Outcome
 	// Code is why it was skipped.
 	Code contract.Code
+	// Backfilled means that a person started it for its instant, so it stands for no later one.
+	Backfilled bool
 }
 
 // Tick is the explanation of one instant.
@@ -211,7 +213,7 @@ func (t JobType) openAt(at time.Time) *Run {
 func (t JobType) startedLate(at time.Time) *Run {
 	for i := range t.Runs {
 		run := &t.Runs[i]
-		if !run.Due.IsZero() && run.Due.Before(at) && run.Started.After(at) {
+		if !run.Due.IsZero() && !run.Backfilled && run.Due.Before(at) && run.Started.After(at) {
 			return run
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/activities/command/shim"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
@@ -40,7 +41,7 @@ func accountOf(ctx context.Context, spec launch.Spec) (*account, error) {
 	if err != nil {
 		return nil, &startError{err: err, permanent: errors.Is(err, errNoUser)}
 	}
-	if !a.isOwn() && !maySwitch() {
+	if !a.isOwn() && !shim.MaySwitch() {
 		return nil, &startError{permanent: true, err: fmt.Errorf(
 			"NOT_ALLOWED: this worker may not switch to %s: set AmbientCapabilities=CAP_SETUID CAP_SETGID CAP_KILL in its unit", spec.Describe())}
 	}

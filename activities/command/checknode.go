@@ -39,7 +39,7 @@ func (h *Handler) checkKeys(ctx context.Context, keys launch.Spec) error {
 	if len(h.options.Shim) == 0 || !shims {
 		return p.withoutShim()
 	}
-	return p.setup().allowed()
+	return p.setup().Allowed()
 }
 
 func withoutTemplates(s launch.Spec) launch.Spec {

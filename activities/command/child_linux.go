@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/roundsman/roundsman/activities/command/processes"
+	"github.com/roundsman/roundsman/activities/command/shim"
 )
 
 const shims = true
@@ -25,7 +28,7 @@ type shimChild struct {
 	done    chan struct{}
 }
 
-// shimGrace bounds the wait for the first report of a shim. A stopped shim sends none.
+// shimGrace bounds the wait for the first shim.Report of a shim. A stopped shim sends none.
 const shimGrace = 30 * time.Second
 
 // startShimmed notes the shim before it starts the program: a killed worker leaves no unnoted program.
@@ -49,7 +52,7 @@ func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) 
 		return nil, &startError{err: limitErr}
 	}
 	messages := gob.NewDecoder(c.socket)
-	first, err := c.begin(ctx, messages, order{
+	first, err := c.begin(ctx, messages, shim.Order{
 		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: group,
 		Bounded: p.cgroups.Rest(p.launch.Limits) != p.launch.Limits, Setup: p.setup(),
 	})
@@ -61,7 +64,7 @@ func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) 
 	return c, nil
 }
 
-func (c *shimChild) begin(ctx context.Context, messages *gob.Decoder, o order) (first report, err error) {
+func (c *shimChild) begin(ctx context.Context, messages *gob.Decoder, o shim.Order) (first shim.Report, err error) {
 	_ = c.socket.SetDeadline(time.Now().Add(shimGrace))
 	still := context.AfterFunc(ctx, func() { _ = c.socket.SetDeadline(time.Unix(1, 0)) })
 	if err = c.orders.Encode(o); err == nil {
@@ -85,10 +88,10 @@ func (c *shimChild) dismiss(within time.Duration) {
 }
 
 // A shim that was killed before its report may have started a program.
-func (c *shimChild) notStarted(name string, first report, lost error) error {
+func (c *shimChild) notStarted(name string, first shim.Report, lost error) error {
 	if lost == nil {
 		c.note.strike()
-		return first.startFailure(name)
+		return failureOf(first, name)
 	}
 	if c.note.endNow() {
 		c.note.strike()
@@ -119,7 +122,7 @@ func (p program) openShim(pipes *pipes) (*shimChild, error) {
 	}, nil
 }
 
-func (r report) startFailure(name string) error {
+func failureOf(r shim.Report, name string) error {
 	if r.Setup {
 		errno := syscall.Errno(r.Errno) //nolint:gosec // it was one
 		failed := &startError{err: errors.New(r.Error), permanent: !passing(errno)}
@@ -149,7 +152,7 @@ func passing(errno syscall.Errno) bool {
 func (c *shimChild) listen(messages *gob.Decoder) {
 	ended, gone := false, false
 	for {
-		var next report
+		var next shim.Report
 		if messages.Decode(&next) != nil {
 			break
 		}
@@ -165,7 +168,7 @@ func (c *shimChild) listen(messages *gob.Decoder) {
 		gone = c.note.endNow()
 	}
 	if !ended {
-		c.outcome = outcomeOf(report{Code: -1, Signal: shimLost})
+		c.outcome = outcomeOf(shim.Report{Code: -1, Signal: shimLost})
 		close(c.dead)
 	}
 	if gone {
@@ -174,27 +177,27 @@ func (c *shimChild) listen(messages *gob.Decoder) {
 	}
 }
 
-func outcomeOf(r report) ended { return ended{code: r.Code, signal: r.Signal} }
+func outcomeOf(r shim.Report) ended { return ended{code: r.Code, signal: r.Signal} }
 
 func (c *shimChild) exited() <-chan struct{} { return c.dead }
 func (c *shimChild) gone() <-chan struct{}   { return c.done }
 
-func (c *shimChild) family() ([]process, error) {
-	table, enough := offspring([]int{c.shim.Process.Pid})
+func (c *shimChild) family() ([]processes.Process, error) {
+	table, enough := processes.Offspring([]int{c.shim.Process.Pid})
 	if !enough {
 		var err error
-		if table, err = processTable(); err != nil {
+		if table, err = processes.Table(); err != nil {
 			return nil, err
 		}
 	}
-	return descendants(table, c.shim.Process.Pid), nil
+	return processes.Descendants(table, c.shim.Process.Pid), nil
 }
 
-func (c *shimChild) terminate() { c.request(request{}) }
-func (c *shimChild) kill()      { c.request(request{Kill: true}) }
+func (c *shimChild) terminate() { c.request(shim.Request{}) }
+func (c *shimChild) kill()      { c.request(shim.Request{Kill: true}) }
 
 // request is lost if the shim is dead, which listen notices.
-func (c *shimChild) request(message request) {
+func (c *shimChild) request(message shim.Request) {
 	_ = c.orders.Encode(message)
 }
 

@@ -30,12 +30,12 @@ func (p program) startGroup(pipes *pipes) (child, error) {
 	return c, nil
 }
 
-func (c *groupChild) exited() <-chan struct{}    { return c.dead }
-func (c *groupChild) gone() <-chan struct{}      { return c.dead }
-func (c *groupChild) family() ([]process, error) { return nil, errNoProcessTable }
-func (c *groupChild) terminate()                 { _ = c.command.Process.Kill() }
-func (c *groupChild) kill()                      { _ = c.command.Process.Kill() }
-func (c *groupChild) abandon()                   {}
+func (c *groupChild) exited() <-chan struct{}              { return c.dead }
+func (c *groupChild) gone() <-chan struct{}                { return c.dead }
+func (c *groupChild) family() ([]processes.Process, error) { return nil, processes.ErrNoTable }
+func (c *groupChild) terminate()                           { _ = c.command.Process.Kill() }
+func (c *groupChild) kill()                                { _ = c.command.Process.Kill() }
+func (c *groupChild) abandon()                             {}
 
 func (c *groupChild) reap() ended {
 	<-c.dead

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+
+	"github.com/roundsman/roundsman/activities/command/processes"
 )
 
 // groupChild is a program without a shim, the leader of its own process group. A process that leaves the group is out
@@ -68,9 +70,9 @@ func (c *groupChild) exited() <-chan struct{} { return c.dead }
 func (c *groupChild) gone() <-chan struct{}   { return c.dead }
 
 // Descendants that left the group count: the program may wait for them.
-func (c *groupChild) family() ([]process, error) {
-	table, err := processTable()
-	return closure(table, func(p process) bool { return p.group == c.pid || p.pid == c.pid }), err
+func (c *groupChild) family() ([]processes.Process, error) {
+	table, err := processes.Table()
+	return processes.Closure(table, func(p processes.Process) bool { return p.Group == c.pid || p.PID == c.pid }), err
 }
 
 func (c *groupChild) terminate() { c.signal(syscall.SIGTERM) }

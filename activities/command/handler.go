@@ -33,7 +33,7 @@ type Options struct {
 	// Environ returns the inherited environment. Default: the process's own. TEMPORAL_* and ROUNDSMAN_* are never
 	// inherited: they hold the worker's credentials and identity.
 	Environ func() []string
-	// Shim is the command line of a process that calls [Shim] first of all, usually the worker's with [ShimArgument].
+	// Shim is the command line of a process that links this package, usually the worker's with [ShimArgument].
 	// Without it, or outside Linux, only the process group of a program is ended.
 	Shim []string
 	// OutputGrace is how long a leftover process may hold the pipes open in silence. Default 2s.

@@ -14,13 +14,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/roundsman/roundsman/activities/command/processes"
 )
 
 // markVariable is in the environment of every noted program.
 const markVariable = "ROUNDSMAN_PROCESS_MARK"
-
-// errNoProcessTable: there is a process table to read on Linux only.
-var errNoProcessTable = errors.New("the process table is read on Linux only")
 
 const (
 	noteSuffix = ".group.json"
@@ -31,20 +30,20 @@ const (
 // the programs of a killed one. It syncs nothing: a crash of the machine ends the programs too.
 type ledger struct {
 	dir, boot string
-	table     func() ([]process, error)
+	table     func() ([]processes.Process, error)
 
 	mu   sync.Mutex
 	open map[string]*note // by mark
 	idle context.CancelFunc
 }
 
-func newLedger() *ledger { return &ledger{table: processTable, open: map[string]*note{}} }
+func newLedger() *ledger { return &ledger{table: processes.Table, open: map[string]*note{}} }
 
 // Without a process table notes are kept in memory only.
 func openLedger(dir string) (*ledger, error) {
 	l := newLedger()
-	boot, err := bootID()
-	if errors.Is(err, errNoProcessTable) {
+	boot, err := processes.BootID()
+	if errors.Is(err, processes.ErrNoTable) {
 		return l, nil
 	}
 	if err == nil {
@@ -122,7 +121,7 @@ func pauseAfter(look time.Duration) time.Duration {
 
 // look notes the processes of all programs. It reads the process table once at most, and only for a note that needs it.
 func (l *ledger) look() error {
-	var all []process
+	var all []processes.Process
 	for _, n := range l.notes() {
 		table, enough := n.nearby()
 		if !enough && all == nil {
@@ -140,7 +139,7 @@ func (l *ledger) look() error {
 }
 
 // before returns a program that must end before one of owner may start.
-func (l *ledger) before(owner owner) (*note, []process) {
+func (l *ledger) before(owner owner) (*note, []processes.Process) {
 	for _, n := range l.notes() {
 		if !n.precedes(owner) {
 			continue
@@ -244,7 +243,7 @@ type ending struct {
 }
 
 // A living shim has sent SIGTERM itself.
-func (e *ending) step(n *note, living []process, supervised bool) bool {
+func (e *ending) step(n *note, living []processes.Process, supervised bool) bool {
 	since, killing := e.killed[n.Mark]
 	switch {
 	case killing && time.Since(since) >= reapGrace:

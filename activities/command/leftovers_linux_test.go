@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/activities/command/processes"
 )
 
 // A node that is short of files does not keep owed hooks waiting until the worker is started again.
@@ -26,11 +28,11 @@ func TestAFailedLookAtTheStartIsRepeated(t *testing.T) {
 				l, err := openLedger(dir)
 				require.NoError(t, err)
 				var looks atomic.Int64
-				l.table = func() ([]process, error) {
+				l.table = func() ([]processes.Process, error) {
 					if looks.Add(1) <= failing {
 						return nil, syscall.EMFILE
 					}
-					return processTable()
+					return processes.Table()
 				}
 				encoded, err := json.Marshal(&note{Mark: "m", Boot: l.boot})
 				require.NoError(t, err)

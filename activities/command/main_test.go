@@ -39,9 +39,6 @@ type part struct {
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == command.ShimArgument {
-		os.Exit(command.Shim())
-	}
 	if len(os.Args) > 2 && os.Args[1] == dyingShimArgument {
 		os.Exit(playDyingShim(os.Args[2]))
 	}

@@ -52,7 +52,7 @@ func TestALookReadsOnlyItsPrograms(t *testing.T) {
 	require.True(t, enough)
 	var pids []int
 	for _, p := range table {
-		pids = append(pids, p.pid)
+		pids = append(pids, p.PID)
 	}
 	assert.ElementsMatch(t, []int{shim, child}, pids)
 	require.NoError(t, ledger.look())

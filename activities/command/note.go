@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/roundsman/roundsman/activities/command/processes"
 	"github.com/roundsman/roundsman/internal/lib/cgroup"
 )
 
@@ -92,15 +93,15 @@ func (n *note) shimmed(pid int, group string) {
 }
 
 func (n *note) process(pid int) {
-	if p, ok := readProcess(pid); ok {
-		n.PID, n.Start = pid, p.start
+	if p, ok := processes.Read(pid); ok {
+		n.PID, n.Start = pid, p.Start
 		n.write()
 	}
 }
 
 // nearby returns the processes below the shim and below the noted ones: a running program has no others, because the
 // shim is a child subreaper. It returns false if only the process table is enough.
-func (n *note) nearby() ([]process, bool) {
+func (n *note) nearby() ([]processes.Process, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -115,14 +116,14 @@ func (n *note) nearby() ([]process, bool) {
 	for _, one := range n.Seen {
 		roots = append(roots, one.PID)
 	}
-	return offspring(roots)
+	return processes.Offspring(roots)
 }
 
-func (n *note) observe(table []process) {
+func (n *note) observe(table []processes.Process) {
 	living, _ := n.living(table)
 	seen := make([]identity, 0, len(living))
 	for _, p := range living {
-		seen = append(seen, identity{p.pid, p.start})
+		seen = append(seen, identity{p.PID, p.Start})
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -159,7 +160,7 @@ func (n *note) strike() {
 
 // living returns the processes of the program, and whether its shim lives. A process counts only with proof: its
 // start is noted, it carries the mark, is in the cgroup or the group, or descends from one of these.
-func (n *note) living(table []process) (processes []process, supervised bool) {
+func (n *note) living(table []processes.Process) (found []processes.Process, supervised bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	group := 0
@@ -168,8 +169,8 @@ func (n *note) living(table []process) (processes []process, supervised bool) {
 		seen[one] = true
 	}
 	for _, pid := range cgroup.Members(n.Cgroup) {
-		if p, ok := readProcess(pid); ok {
-			seen[identity{pid, p.start}] = true
+		if p, ok := processes.Read(pid); ok {
+			seen[identity{pid, p.Start}] = true
 		}
 	}
 	if n.Shim {
@@ -178,51 +179,51 @@ func (n *note) living(table []process) (processes []process, supervised bool) {
 		group = n.group(table)
 	}
 	self := os.Getpid()
-	all := closure(table, func(p process) bool {
-		return seen[identity{p.pid, p.start}] || group > 1 && p.group == group || n.left.Load() && marked(p.pid, n.variable(), 0)
+	all := processes.Closure(table, func(p processes.Process) bool {
+		return seen[identity{p.PID, p.Start}] || group > 1 && p.Group == group || n.left.Load() && processes.Marked(p.PID, n.variable(), 0)
 	})
 	for _, p := range all {
 		switch {
-		case p.zombie, p.pid == self, p.pid <= 1:
-		case n.Shim && p.pid == n.PID && p.start == n.Start:
+		case p.Zombie, p.PID == self, p.PID <= 1:
+		case n.Shim && p.PID == n.PID && p.Start == n.Start:
 			supervised = true
 		default:
-			processes = append(processes, p)
+			found = append(found, p)
 		}
 	}
-	return processes, supervised
+	return found, supervised
 }
 
 const loading = 50 * time.Millisecond
 
 // group is the process group of a program without a shim, 0 if ended. It counts only with proof: its leader started
 // at the noted time, or a member carries the mark.
-func (n *note) group(table []process) int {
+func (n *note) group(table []processes.Process) int {
 	for _, p := range table {
-		if n.PID != 0 && p.group == n.PID && !p.zombie && (p.pid == n.PID && p.start == n.Start || marked(p.pid, n.variable(), loading)) {
+		if n.PID != 0 && p.Group == n.PID && !p.Zombie && (p.PID == n.PID && p.Start == n.Start || processes.Marked(p.PID, n.variable(), loading)) {
 			return n.PID
 		}
 	}
 	return 0
 }
 
-func (n *note) terminate(living []process) {
+func (n *note) terminate(living []processes.Process) {
 	for _, p := range living {
-		p.signal(syscall.SIGTERM)
+		p.Signal(syscall.SIGTERM)
 	}
 }
 
-func (n *note) kill(living []process) {
+func (n *note) kill(living []processes.Process) {
 	cgroup.Kill(n.Cgroup)
 	for _, p := range living {
-		p.signal(syscall.SIGKILL)
+		p.Signal(syscall.SIGKILL)
 	}
 }
 
 func (n *note) endNow() bool {
 	n.abandon()
 	for begun := time.Now(); time.Since(begun) < reapGrace; time.Sleep(endPoll) {
-		table, err := processTable()
+		table, err := processes.Table()
 		if err != nil {
 			return false
 		}
@@ -235,19 +236,19 @@ func (n *note) endNow() bool {
 	return false
 }
 
-func pidsOf(processes []process) string {
-	if len(processes) == 0 {
+func pidsOf(table []processes.Process) string {
+	if len(table) == 0 {
 		return "a process that cannot be seen"
 	}
 	const shown = 5
 	words := make([]string, 0, shown)
-	for _, p := range processes[:min(len(processes), shown)] {
-		words = append(words, strconv.Itoa(p.pid))
+	for _, p := range table[:min(len(table), shown)] {
+		words = append(words, strconv.Itoa(p.PID))
 	}
-	if more := len(processes) - shown; more > 0 {
+	if more := len(table) - shown; more > 0 {
 		words = append(words, "and "+strconv.Itoa(more)+" more")
 	}
-	if len(processes) == 1 {
+	if len(table) == 1 {
 		return "process " + words[0]
 	}
 	return "processes " + strings.Join(words, ", ")

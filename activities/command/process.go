@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/roundsman/roundsman/activities/command/processes"
 	"github.com/roundsman/roundsman/internal/lib/bash"
 	"github.com/roundsman/roundsman/internal/lib/cgroup"
 	"github.com/roundsman/roundsman/internal/lib/launch"
@@ -56,7 +57,7 @@ type signs interface {
 	exited() <-chan struct{}
 	gone() <-chan struct{}
 	// family returns the program and its descendants.
-	family() ([]process, error)
+	family() ([]processes.Process, error)
 }
 
 type signaled interface {

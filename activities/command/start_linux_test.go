@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/activities/command/shim"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
@@ -22,14 +23,14 @@ func TestWhoseFaultAStartIs(t *testing.T) {
 		syscall.ENOSPC: jobtype.ErrCannotStart, syscall.EAGAIN: jobtype.ErrCannotStart, syscall.ENOENT: jobtype.ErrNotInstalled,
 		syscall.EACCES: jobtype.ErrNotInstalled, syscall.ENOEXEC: jobtype.ErrNotInstalled, syscall.E2BIG: nil, errUnknown: nil,
 	} {
-		wrapped := failure("p", report{Errno: errnoOf(cause), Error: cause.Error()}.startFailure("p"))
+		wrapped := failure("p", failureOf(shim.Report{Errno: errnoOf(cause), Error: cause.Error()}, "p"))
 		for _, each := range []error{jobtype.ErrCannotStart, jobtype.ErrNotInstalled} {
 			assert.Equal(t, each == kind, errors.Is(wrapped, each), "%v: %v", cause, wrapped) //nolint:errorlint // the very value
 		}
 		assert.Equal(t, cause == error(syscall.E2BIG), jobtype.IsPermanent(wrapped), fmt.Sprint(cause)) //nolint:errorlint // the very value
 	}
-	shim := failure("p", &startError{err: syscall.ENOENT, shim: true})
-	assert.ErrorIs(t, shim, jobtype.ErrCannotStart, "the program is not what is missing")
+	missing := failure("p", &startError{err: syscall.ENOENT, shim: true})
+	assert.ErrorIs(t, missing, jobtype.ErrCannotStart, "the program is not what is missing")
 }
 
 // The end of hooks.timeout interrupts the wait for a shim, which may start the hook all the same.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/roundsman/roundsman/activities/command/processes"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -90,32 +91,9 @@ func fingerprint(child child) (sum uint64, ok bool) {
 		return 0, false
 	}
 	for _, p := range members {
-		for _, value := range []uint64{uint64(p.pid), p.start, p.ticks, transferred(p.pid)} { //nolint:gosec // process ids are positive
+		for _, value := range []uint64{uint64(p.PID), p.Start, p.Ticks, processes.Transferred(p.PID)} { //nolint:gosec // process ids are positive
 			sum = (sum ^ value) * fingerprintBase
 		}
 	}
 	return sum, true
-}
-
-func descendants(table []process, root int) []process {
-	return closure(table, func(p process) bool { return p.parent == root })
-}
-
-func closure(table []process, chosen func(process) bool) []process {
-	in := make(map[int]bool, len(table))
-	for grown := true; grown; {
-		grown = false
-		for _, p := range table {
-			if !in[p.pid] && (in[p.parent] || chosen(p)) {
-				in[p.pid], grown = true, true
-			}
-		}
-	}
-	members := make([]process, 0, len(in))
-	for _, p := range table {
-		if in[p.pid] {
-			members = append(members, p)
-		}
-	}
-	return members
 }

@@ -1,7 +1,6 @@
 package seaweedfs
 
 import (
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,12 +8,7 @@ import (
 	"github.com/roundsman/roundsman/activities/command"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == command.ShimArgument {
-		os.Exit(command.Shim())
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newRunner runs programs below shims, as a worker does.
 func newRunner() *command.Runner {

@@ -57,13 +57,5 @@ func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtyp
 	return descriptors, validators, nil
 }
 
-// OwnShim returns the command line of this binary as a shim, for a process that calls [ShimCode].
+// OwnShim returns the command line of this binary as a shim.
 func OwnShim() []string { return []string{"/proc/self/exe", command.ShimArgument} }
-
-// ShimCode runs the process as a shim if its arguments request it. Call it before anything else.
-func ShimCode(args []string) (code int, shim bool) {
-	if len(args) == 0 || args[0] != command.ShimArgument {
-		return 0, false
-	}
-	return command.Shim(), true
-}

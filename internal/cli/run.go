@@ -72,9 +72,6 @@ func Main(args []string, handlers ...jobtype.Handler) int {
 // MainAs runs the process's own command line; texts print name as the program. The first SIGINT or SIGTERM ends the
 // command in order, the second one at once.
 func MainAs(name string, args []string, handlers ...jobtype.Handler) int {
-	if code, shim := app.ShimCode(args); shim {
-		return code
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	// Giving the signal back to the system makes the second one fatal.

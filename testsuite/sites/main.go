@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/roundsman/roundsman"
-	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -17,9 +16,6 @@ const role = "roundsman"
 
 // Main is TestMain. A process started by [Site.Play] plays its role. Without one it is a roundsman with handlers.
 func Main(m *testing.M, roles map[string]func(), handlers ...jobtype.Handler) {
-	if code, shim := app.ShimCode(os.Args[1:]); shim {
-		os.Exit(code) //nolint:forbidigo // as cmd/roundsman's main does
-	}
 	playing := os.Getenv(roleEnv)
 	if playing == "" {
 		os.Exit(m.Run()) //nolint:forbidigo // TestMain must exit.

@@ -1,4 +1,4 @@
-package command
+package shim
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ func TestZeroReachesTheStage(t *testing.T) {
 	var limits launch.Limits
 	require.NoError(t, json.Unmarshal([]byte(`{"core": "0"}`), &limits))
 	zero := 0
-	sent := order{Path: "/bin/true", Setup: &setup{Umask: &zero, Nice: &zero, Limits: limits}}
+	sent := Order{Path: "/bin/true", Setup: &Setup{Umask: &zero, Nice: &zero, Limits: limits}}
 	var wire bytes.Buffer
 	require.NoError(t, gob.NewEncoder(&wire).Encode(sent))
-	var received order
+	var received Order
 	require.NoError(t, gob.NewDecoder(&wire).Decode(&received))
 	assert.Equal(t, sent, received)
 	require.NotNil(t, received.Setup.Limits.Core)

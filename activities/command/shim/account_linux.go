@@ -1,4 +1,4 @@
-package command
+package shim
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
-// maySwitch also means that this process may end programs of other users.
-func maySwitch() bool {
+// MaySwitch tells whether this process may start and end programs of other users.
+func MaySwitch() bool {
 	return capable(unix.CAP_SETUID) && capable(unix.CAP_SETGID) && capable(unix.CAP_KILL)
 }
 
@@ -27,8 +27,8 @@ func capable(capability int) bool {
 // niceZero is the value of RLIMIT_NICE for a priority of 0.
 const niceZero = 20
 
-// allowed reports a setting that this worker may not make.
-func (s *setup) allowed() error {
+// Allowed reports a setting that this worker may not make.
+func (s *Setup) Allowed() error {
 	if s == nil {
 		return nil
 	}
@@ -49,11 +49,11 @@ func (s *setup) allowed() error {
 	return nil
 }
 
-func (s *setup) limitable() error {
+func (s *Setup) limitable() error {
 	return rlimit.Allowed(s.Limits, s.uid(), capable(unix.CAP_SYS_RESOURCE))
 }
 
-func (s *setup) uid() int {
+func (s *Setup) uid() int {
 	if s.Switch {
 		return s.UID
 	}

@@ -1,4 +1,4 @@
-package command
+package shim
 
 import (
 	"cmp"
@@ -33,7 +33,7 @@ func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	defer func() { _ = fromStage.Close() }()
 	attributes.Files = append(attributes.Files, uintptr(in[0]), uintptr(out[1]))
 	attributes.Dir, attributes.Env = "/", []string{"GOMAXPROCS=1"} // Each thread counts against limits.pids.
-	pid, err := s.fork("/proc/self/exe", []string{"roundsman-shim", ShimArgument, stageArgument}, attributes)
+	pid, err := s.fork("/proc/self/exe", []string{"roundsman-shim", Argument, stageArgument}, attributes)
 	_, _ = unix.Close(in[0]), unix.Close(out[1])
 	if err == nil {
 		err = gob.NewEncoder(toStage).Encode(s.order)
@@ -42,7 +42,7 @@ func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	if err != nil && pid == 0 {
 		return 0, err
 	}
-	var failed report
+	var failed Report
 	if gob.NewDecoder(fromStage).Decode(&failed) != nil && err == nil {
 		return pid, nil // The end of the pipe is the start of the program.
 	}
@@ -53,14 +53,14 @@ func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	return 0, &stageError{failed}
 }
 
-type stageError struct{ report }
+type stageError struct{ Report }
 
-func (e *stageError) Error() string { return e.report.Error }
+func (e *stageError) Error() string { return e.Report.Error }
 
 func stage() int {
 	unix.CloseOnExec(stageOrder)
 	unix.CloseOnExec(stageReport)
-	var o order
+	var o Order
 	if err := gob.NewDecoder(os.NewFile(stageOrder, "order")).Decode(&o); err != nil {
 		fmt.Fprintln(os.Stderr, stageArgument+" is started by a shim only:", err)
 		return 3
@@ -85,7 +85,7 @@ func stage() int {
 
 var errFolder = errors.New("working directory")
 
-func (o order) prepare() error {
+func (o Order) prepare() error {
 	parent := os.Getppid()
 	if err := o.Setup.apply(); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (o order) prepare() error {
 	return nil
 }
 
-func (s *setup) apply() error {
+func (s *Setup) apply() error {
 	if err := cmp.Or(s.limitable(), s.prioritize(), rlimit.Raise(s.Limits)); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *setup) apply() error {
 }
 
 // prioritize changes the calling thread, which becomes the program.
-func (s *setup) prioritize() error {
+func (s *Setup) prioritize() error {
 	if s.Umask != nil {
 		unix.Umask(*s.Umask)
 	}
@@ -132,7 +132,7 @@ func (s *setup) prioritize() error {
 	return nil
 }
 
-func (s *setup) switchUser() error {
+func (s *Setup) switchUser() error {
 	if !s.Switch {
 		dropSwitching()
 		return nil

@@ -1,4 +1,4 @@
-package command
+package shim
 
 import (
 	"encoding/gob"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/roundsman/roundsman/activities/command/processes"
 	"github.com/roundsman/roundsman/internal/lib/cgroup"
 )
 
@@ -33,7 +34,7 @@ const (
 // shim is the process between a worker and one program. As the child subreaper it adopts every process that the
 // program starts, in any session. So the program has ended exactly when the shim has no children.
 type shim struct {
-	order  order
+	order  Order
 	worker *gob.Encoder
 	gone   chan struct{}
 
@@ -42,8 +43,7 @@ type shim struct {
 	leader int
 }
 
-// Shim runs the process as a shim and returns its exit code. Only a worker starts one, with [ShimArgument].
-func Shim() int {
+func run() int {
 	runtime.LockOSThread() // The parent-death signal of the program is that of this thread.
 	if len(os.Args) > 2 && os.Args[2] == stageArgument {
 		return stage()
@@ -55,7 +55,7 @@ func Shim() int {
 	messages := gob.NewDecoder(socket)
 	s := &shim{worker: gob.NewEncoder(socket), gone: make(chan struct{})}
 	if err := messages.Decode(&s.order); err != nil {
-		fmt.Fprintln(os.Stderr, ShimArgument+" is started by a worker only:", err)
+		fmt.Fprintln(os.Stderr, Argument+" is started by a worker only:", err)
 		return 3
 	}
 	if err := s.begin(); err != nil {
@@ -65,25 +65,25 @@ func Shim() int {
 	}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	s.send(report{PID: s.leader})
+	s.send(Report{PID: s.leader})
 	go s.reap()
-	requests := make(chan request)
+	requests := make(chan Request)
 	go receive(messages, requests)
 	s.serve(requests, stop)
 	cgroup.Remove(s.order.Cgroup)
-	s.send(report{Gone: true})
+	s.send(Report{Gone: true})
 	return 0
 }
 
-func (s *shim) send(message report) {
+func (s *shim) send(message Report) {
 	_ = s.worker.Encode(message)
 }
 
-func notStarted(err error) report {
+func notStarted(err error) Report {
 	if failed, ok := errors.AsType[*stageError](err); ok {
-		return failed.report
+		return failed.Report
 	}
-	message := report{Error: err.Error()}
+	message := Report{Error: err.Error()}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		message.Errno = int(errno)
 	}
@@ -133,10 +133,10 @@ func (s *shim) fork(path string, argv []string, attributes *syscall.ProcAttr) (i
 	return syscall.ForkExec(path, argv, attributes)
 }
 
-func receive(messages *gob.Decoder, requests chan<- request) {
+func receive(messages *gob.Decoder, requests chan<- Request) {
 	defer close(requests)
 	for {
-		var next request
+		var next Request
 		if messages.Decode(&next) != nil {
 			return
 		}
@@ -145,7 +145,7 @@ func receive(messages *gob.Decoder, requests chan<- request) {
 }
 
 // Without a worker the shim ends the program by itself.
-func (s *shim) serve(requests <-chan request, stop <-chan os.Signal) {
+func (s *shim) serve(requests <-chan Request, stop <-chan os.Signal) {
 	killing := false
 	kill := func() {
 		if !killing {
@@ -207,7 +207,7 @@ func (s *shim) reapEnded() {
 		}
 		if pid == s.leader {
 			s.leader = 0
-			message := report{Ended: true, Code: status.ExitStatus()}
+			message := Report{Ended: true, Code: status.ExitStatus()}
 			if status.Signaled() {
 				message.Code, message.Signal = -1, status.Signal().String()
 			}
@@ -220,16 +220,16 @@ func (s *shim) reapEnded() {
 func (s *shim) signal(signal syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	table, err := processTable()
+	table, err := processes.Table()
 	if s.leader > 0 {
 		_ = syscall.Kill(-s.leader, signal)
 	}
 	if err != nil {
 		return
 	}
-	for _, p := range descendants(table, os.Getpid()) {
-		if s.leader == 0 || p.group != s.leader {
-			p.signal(signal)
+	for _, p := range processes.Descendants(table, os.Getpid()) {
+		if s.leader == 0 || p.Group != s.leader {
+			p.Signal(signal)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package processes
 
 import (
 	"bytes"
@@ -11,15 +11,8 @@ import (
 	"time"
 )
 
-type process struct {
-	pid, parent, group int
-	// start is in clock ticks since boot: together with pid it names a process.
-	start  uint64
-	ticks  uint64
-	zombie bool
-}
-
-func processTable() ([]process, error) {
+// Table returns all processes.
+func Table() ([]Process, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -29,26 +22,26 @@ func processTable() ([]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := make([]process, 0, len(names))
+	table := make([]Process, 0, len(names))
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		if one, ok := readProcess(pid); ok {
+		if one, ok := Read(pid); ok {
 			table = append(table, one)
 		}
 	}
 	return table, nil
 }
 
-// offspring returns roots and their descendants by process id. The cost does not depend on other processes. The kernel
+// Offspring returns roots and their Descendants by process id. The cost does not depend on other processes. The kernel
 // may leave a new process out while another one ends; the next call has it. It returns false if the kernel lists no children.
-func offspring(roots []int) ([]process, bool) {
+func Offspring(roots []int) ([]Process, bool) {
 	if _, err := os.Lstat("/proc/thread-self/children"); err != nil {
 		return nil, false
 	}
-	var table []process
+	var table []Process
 	known := map[int]bool{}
 	for todo := slices.Clone(roots); len(todo) > 0; {
 		pid := todo[len(todo)-1]
@@ -57,11 +50,11 @@ func offspring(roots []int) ([]process, bool) {
 			continue
 		}
 		known[pid] = true
-		if one, ok := readProcess(pid); ok {
+		if one, ok := Read(pid); ok {
 			table, todo = append(table, one), append(todo, childrenOf(pid)...)
 		}
 	}
-	slices.SortFunc(table, func(a, b process) int { return a.pid - b.pid })
+	slices.SortFunc(table, func(a, b Process) int { return a.PID - b.PID })
 	return table, true
 }
 
@@ -95,40 +88,41 @@ const (
 	statStart  = 19
 )
 
-func readProcess(pid int) (process, bool) {
+// Read returns false for a process that is gone.
+func Read(pid int) (Process, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return process{}, false
+		return Process{}, false
 	}
 	// The name may hold blanks and parentheses; its end is the last one.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) <= statStart {
-		return process{}, false
+		return Process{}, false
 	}
 	number := func(field int) uint64 {
 		value, _ := strconv.ParseUint(fields[field], 10, 64)
 		return value
 	}
-	return process{
-		pid: pid, parent: int(number(statParent)), group: int(number(statGroup)), start: number(statStart), //nolint:gosec // process ids are small
-		ticks: number(statUser) + number(statSystem), zombie: fields[statState] == "Z" || fields[statState] == "X",
+	return Process{
+		PID: pid, Parent: int(number(statParent)), Group: int(number(statGroup)), Start: number(statStart), //nolint:gosec // process ids are small
+		Ticks: number(statUser) + number(statSystem), Zombie: fields[statState] == "Z" || fields[statState] == "X",
 	}, true
 }
 
-// Go's handle is a pidfd, which cannot change hands between the check and the signal.
-func (p process) signal(signal syscall.Signal) {
-	handle, err := os.FindProcess(p.pid)
+// Signal does nothing if the process is gone. Go's handle is a pidfd, which cannot change hands between the check and the signal.
+func (p Process) Signal(signal syscall.Signal) {
+	handle, err := os.FindProcess(p.PID)
 	if err != nil {
 		return
 	}
 	defer func() { _ = handle.Release() }()
-	if now, ok := readProcess(p.pid); ok && now.start == p.start {
+	if now, ok := Read(p.PID); ok && now.Start == p.Start {
 		_ = handle.Signal(signal)
 	}
 }
 
-// transferred counts files, pipes and sockets alike; 0 if unreadable.
-func transferred(pid int) uint64 {
+// Transferred counts files, pipes and sockets alike; 0 if unreadable.
+func Transferred(pid int) uint64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
 		return 0
@@ -144,8 +138,8 @@ func transferred(pid int) uint64 {
 	return sum
 }
 
-// marked reads again for as long as patience: a process that is loading a program has no environment for a moment.
-func marked(pid int, variable string, patience time.Duration) bool {
+// Marked reads again for as long as patience: a process that is loading a program has no environment for a moment.
+func Marked(pid int, variable string, patience time.Duration) bool {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil {
@@ -157,8 +151,8 @@ func marked(pid int, variable string, patience time.Duration) bool {
 	}
 }
 
-// bootID changes with every start of the machine.
-func bootID() (string, error) {
+// BootID changes with every start of the machine.
+func BootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id)), err
 }

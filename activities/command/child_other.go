@@ -2,7 +2,11 @@
 
 package command
 
-import "os/exec"
+import (
+	"os/exec"
+
+	"github.com/roundsman/roundsman/activities/command/processes"
+)
 
 // groupChild is a started program. Without process groups only the program itself can be ended, not its children.
 type groupChild struct {

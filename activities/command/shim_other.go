@@ -2,7 +2,11 @@
 
 package command
 
-import "context"
+import (
+	"context"
+
+	"github.com/roundsman/roundsman/activities/command/processes"
+)
 
 func (p program) startShimmed(context.Context, *pipes) (child, error) {
 	return nil, processes.ErrNoTable

@@ -225,20 +225,10 @@ func (l *loader) schemaFault(e entry, b block, failed *jsonschema.ValidationErro
 	}
 }
 
-// kinds are the types of JSON Schema.
-var kinds = map[string]yamlread.Kind{ //nolint:gochecknoglobals // constant table
-	"null": yamlread.Null, "string": yamlread.Text, "integer": yamlread.Integer, "number": yamlread.Number,
-	"boolean": yamlread.Bool, "array": yamlread.List, "object": yamlread.Object,
-}
-
 func plainly(kind jsonschema.ErrorKind) string {
 	switch reason := kind.(type) {
 	case *schemakind.Type:
-		var want []string
-		for _, name := range reason.Want {
-			want = append(want, kinds[name].String())
-		}
-		return fmt.Sprintf("is %s, but must be %s", kinds[reason.Got], strings.Join(want, " or "))
+		return fmt.Sprintf("is %s, but must be %s", yamlread.SchemaKinds(reason.Got), yamlread.SchemaKinds(reason.Want...))
 	case *schemakind.MinItems:
 		return fmt.Sprintf("has %d entries, and needs %d or more", reason.Got, reason.Want)
 	case *schemakind.MaxItems:

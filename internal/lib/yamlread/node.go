@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -43,6 +44,16 @@ func (k Kind) String() string {
 		return "an object"
 	}
 	return "unknown"
+}
+
+// SchemaKinds returns types of JSON Schema for messages.
+func SchemaKinds(types ...string) string {
+	kinds := map[string]Kind{"null": Null, "string": Text, "integer": Integer, "number": Number, "boolean": Bool, "array": List, "object": Object}
+	texts := make([]string, len(types))
+	for i, name := range types {
+		texts[i] = kinds[name].String()
+	}
+	return strings.Join(texts, " or ")
 }
 
 // Place is a position in a file. Line and Column count from 1.

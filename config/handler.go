@@ -227,6 +227,8 @@ func (l *loader) schemaFault(e entry, b block, failed *jsonschema.ValidationErro
 
 func plainly(kind jsonschema.ErrorKind) string {
 	switch reason := kind.(type) {
+	case *schemakind.Type:
+		return fmt.Sprintf("is %s, but must be %s", yamlread.SchemaKinds(reason.Got), yamlread.SchemaKinds(reason.Want...))
 	case *schemakind.MinItems:
 		return fmt.Sprintf("has %d entries, and needs %d or more", reason.Got, reason.Want)
 	case *schemakind.MaxItems:

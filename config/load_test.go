@@ -214,7 +214,7 @@ job_types:
 		`r.yaml:8:14: job_types.a.params.depth: maximum: got 12, want 9`,
 		`r.yaml:9:13: job_types.a.params.mode: value must be one of 'fast', 'slow'`,
 		`r.yaml:11:5: job_types.a.detect: handler sweep takes no detect block`,
-		`r.yaml:13:16: job_types.a.execute.command: got string, want array`,
+		`r.yaml:13:16: job_types.a.execute.command: is text, but must be a list`,
 		`r.yaml:14:3: job_types.b.params.dir: is missing: handler sweep needs it`,
 	}, got)
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -42,7 +40,7 @@ func (c ParamsCheck) Check(params json.RawMessage) error {
 	var faults []error
 	for _, leaf := range leaves(failed) {
 		path := strings.Join(append([]string{"params"}, leaf.InstanceLocation...), ".")
-		faults = append(faults, fmt.Errorf("%s: %s", path, leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English))))
+		faults = append(faults, fmt.Errorf("%s: %s", path, plainly(leaf.ErrorKind)))
 	}
 	return errors.Join(faults...)
 }

@@ -3,10 +3,12 @@ package starter
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
@@ -63,6 +65,18 @@ func (r Runs) endItem(ctx context.Context, ref ItemRef, in contract.CancelItemIn
 		return err
 	}
 	return &ItemRefusedError{Ref: ref, Refusal: refusal}
+}
+
+// SingleTask is [NotFoundError.What] if an entry of a DAG is named that has several tasks.
+const SingleTask = "a single task"
+
+// missing is the error for an item that does not exist; tasks are those of the entry with its id, total is their number.
+func (r ItemRef) missing(tasks []Item, total int) error {
+	see := action.See(action.ListItems, action.Args{"run": r.Run.WorkflowID})
+	if len(tasks) == 0 {
+		return &NotFoundError{What: r.what(), Name: r.String(), Hint: see}
+	}
+	return &NotFoundError{What: SingleTask, Name: r.String(), Hint: fmt.Sprintf("name one of its %d, such as %s; %s", total, tasks[0].ID, see)}
 }
 
 func (r ItemRef) what() string {

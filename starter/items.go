@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 	"github.com/roundsman/roundsman/jobtype"
@@ -330,13 +329,13 @@ func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	items, _, err := r.Items(ctx, ref.Run, ItemFilter{ID: ref.ID})
+	items, total, err := r.Items(ctx, ref.Run, ItemFilter{ID: ref.ID})
 	if err != nil {
 		return Item{}, err
 	}
 	at := slices.IndexFunc(items, func(item Item) bool { return item.ID == ref.ID })
 	if at < 0 {
-		return Item{}, &NotFoundError{What: ref.what(), Name: ref.String(), Hint: action.See(action.ListItems, action.Args{"run": ref.Run.WorkflowID})}
+		return Item{}, ref.missing(items, total)
 	}
 	return items[at], nil
 }

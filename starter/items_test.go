@@ -88,3 +88,13 @@ func TestAStaleJobCountsAsFailed(t *testing.T) {
 	_, progress := countsOfGroup(contract.GroupCounts{Accepted: 5, Completed: 1, Failed: 2, Stale: 1}, 0, 1)
 	assert.Equal(t, Progress{Total: 5, Ended: 4, Running: 1, Failed: 3}, *progress)
 }
+
+// TestAnEntryWithSeveralTasksIsNamedInTheError: its id is in the DAG file, so "does not exist" alone would mislead.
+func TestAnEntryWithSeveralTasksIsNamedInTheError(t *testing.T) {
+	t.Parallel()
+	ref := ItemRef{Run: RunRef{WorkflowID: "dag/d/x"}, ID: "visit"}
+	err := ref.missing([]Item{{ID: "visit.db1"}, {ID: "visit.db2"}}, 12)
+	require.ErrorIs(t, err, ErrNotFound)
+	require.EqualError(t, err, "a single task dag/d/x/visit does not exist: name one of its 12, such as visit.db1; see `roundsman jobs dag/d/x`")
+	require.EqualError(t, ref.missing(nil, 0), "task dag/d/x/visit does not exist: see `roundsman jobs dag/d/x`")
+}

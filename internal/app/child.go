@@ -29,7 +29,8 @@ func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, err
 		return nil, err
 	}
 	c := &child{cmd: cmd, tail: &tail{}, done: make(chan struct{})}
-	cmd.Stderr = io.MultiWriter(log, c.tail)
+	kept := lossy{log}
+	cmd.Stderr = io.MultiWriter(c.tail, kept)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, stdinErr := cmd.StdinPipe()
 	stdout, stdoutErr := cmd.StdoutPipe()
@@ -46,7 +47,7 @@ func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, err
 			lines(stdout)
 		}
 		// Draining lets the child write on, whether or not lines has read everything.
-		_, copyErr := io.Copy(log, stdout)
+		_, copyErr := io.Copy(kept, stdout)
 		c.err = errors.Join(cmd.Wait(), copyErr, log.Close())
 	}()
 	return c, nil
@@ -76,6 +77,14 @@ func (c *child) describe() string {
 		how += ": " + words
 	}
 	return how
+}
+
+// lossy drops what cannot be written: on a full disk the child would end with SIGPIPE, because exec.Cmd closes the pipe after an error.
+type lossy struct{ to io.Writer }
+
+func (l lossy) Write(text []byte) (int, error) {
+	_, _ = l.to.Write(text)
+	return len(text), nil
 }
 
 type tail struct {

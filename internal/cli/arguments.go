@@ -125,7 +125,12 @@ func unknownFlag(name, here string, candidates []string) error {
 	if len(name) > 1 && guess != "" {
 		return ui.Usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
 	}
-	return ui.Usagef("unknown flag --%s: see %s --help", name, here)
+	if len(name) == 1 {
+		name = "-" + name
+	} else {
+		name = "--" + name
+	}
+	return ui.Usagef("unknown flag %s: see %s --help", name, here)
 }
 
 func holdsOthers(command *cli.Command) bool {

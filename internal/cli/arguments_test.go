@@ -62,6 +62,7 @@ func TestArrangeSuggests(t *testing.T) {
 		{[]string{"runs", "list", "--ouput", "json"}, `unknown flag --ouput: did you mean --output?`},
 		{[]string{"runs", "list", "--completely-else"}, `unknown flag --completely-else: see roundsman runs list --help`},
 		{[]string{"dev", "--wait"}, `unknown flag --wait`},
+		{[]string{"runs", "list", "-y"}, `unknown flag -y: see`},
 		{[]string{"runs", "list", "--output"}, `flag --output needs a value`},
 	}
 	for _, tt := range tests {

@@ -69,6 +69,9 @@ func TestJobTypeOfADAG(t *testing.T) {
 	below := runs[len(runs)-1].WorkflowID + "/" + contract.JobID(1)
 	h.run("runs", "show", below).OK().Says("visit.db1", "visit.db2", "close", "completed")
 	h.run("explain", "nightly").OK()
+	for _, command := range []string{"explain", "logs"} {
+		h.run(command, below+"/visit").Exits(ui.ExitFailed).Complains("name one of its 2, such as visit.db1")
+	}
 	h.run("doctor").OK()
 
 	h.run("jobtypes", "run", "nightly", "--param", `hosts=["db9"]`, "--param", "mode=some", "--wait").OK().Says("nightly: completed in")

@@ -58,12 +58,16 @@ func (e *explainer) holdsOfTasks(ctx context.Context, facts *explain.Facts, task
 	return err
 }
 
-func unknownTask(run, task, similar string) error {
-	hint := "see `roundsman show " + run + "`"
+func (e *explainer) unknownTask(ctx context.Context, run starter.RunRef, task, similar string) error {
+	_, err := e.client.Runs().Item(ctx, starter.ItemRef{Run: run, ID: task})
+	if missing, ok := errors.AsType[*starter.NotFoundError](err); ok && missing.What == starter.SingleTask {
+		return err
+	}
+	hint := "see `roundsman show " + run.WorkflowID + "`"
 	if similar != "" {
 		hint = "did you mean " + similar + "? " + hint
 	}
-	return &starter.NotFoundError{What: "task", Name: task + " of " + run, Hint: hint}
+	return &starter.NotFoundError{What: "task", Name: task + " of " + run.WorkflowID, Hint: hint}
 }
 
 func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef, task string, err error) {
@@ -128,7 +132,7 @@ func (e *explainer) askDAG(ctx context.Context, ref starter.RunRef, task string,
 		return err
 	}
 	if answer.Unknown {
-		return unknownTask(ref.WorkflowID, task, answer.Similar)
+		return e.unknownTask(ctx, ref, task, answer.Similar)
 	}
 	if task == "" {
 		facts.Run.Answer = &explain.RunAnswer{Phase: answer.State, Running: answer.Running + len(answer.SubDAGs), Waits: answer.Waits, More: answer.More}

@@ -167,8 +167,11 @@ func endedItem(item starter.Item, jobType string) *Ended {
 		ended.help("", about(action.ListAudit, "object", item.Run.WorkflowID))
 	case adHoc:
 		ended.help("submit it again when it can be done", show)
+	case item.State == contract.JobFailed:
+		ended.help("repair it", about(action.RunJobType, "name", jobType), show)
 	default:
-		ended.help("the next detection proposes the rest", about(action.RunJobType, "name", jobType), show)
+		ended.Actions = []action.Action{about(action.RunJobType, "name", jobType), show}
+		ended.Remedy = explain.Remedy{Wait: true, Actions: ended.Actions}.Text() // The next detection proposes it again.
 	}
 	return ended
 }

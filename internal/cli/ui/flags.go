@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -165,7 +167,15 @@ func CheckArguments(c *cli.Context) error {
 	case n < low:
 		return Usagef("%s is missing: see %s --help", words[n], HelpName(c))
 	case n > high:
-		return Usagef("unexpected argument %q: see %s --help", c.Args().Get(high), HelpName(c))
+		word, meant := c.Args().Get(high), ""
+		var known []string
+		for _, sub := range c.Command.Subcommands {
+			known = append(known, sub.Name)
+		}
+		if guess := suggest.Word(word, known); guess != "" {
+			meant = fmt.Sprintf("did you mean %q? ", guess)
+		}
+		return Usagef("unexpected argument %q: %ssee %s --help", word, meant, HelpName(c))
 	}
 	return nil
 }

@@ -46,6 +46,16 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
+// SchemaKinds returns types of JSON Schema for messages.
+func SchemaKinds(types ...string) string {
+	kinds := map[string]Kind{"null": Null, "string": Text, "integer": Integer, "number": Number, "boolean": Bool, "array": List, "object": Object}
+	texts := make([]string, len(types))
+	for i, name := range types {
+		texts[i] = kinds[name].String()
+	}
+	return strings.Join(texts, " or ")
+}
+
 // Place is a position in a file. Line and Column count from 1.
 type Place struct {
 	File         string

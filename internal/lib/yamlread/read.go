@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -93,14 +94,14 @@ func readYAML(file *string, data []byte, options Options) (*Node, []Fault) {
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) || err == nil && len(document.Content) == 0 {
 		return nil, []Fault{{Line: 1, Column: 1, Message: "the file is empty: " + options.Empty}}
 	} else if err != nil {
-		return nil, []Fault{syntax(err)}
+		return nil, []Fault{syntax(data, err)}
 	}
 	p := &parser{file: file, options: options, active: map[*yaml.Node]bool{}}
 	root := p.convert(document.Content[0], nil, 0)
 	switch err := decoder.Decode(&second); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		p.faults = append(p.faults, syntax(err))
+		p.faults = append(p.faults, syntax(data, err))
 	default:
 		p.fault(&second, nil, "a second document begins here: keep one per file")
 	}
@@ -112,7 +113,7 @@ func readYAML(file *string, data []byte, options Options) (*Node, []Fault) {
 
 var yamlMessage = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n\s*)?(?:line (\d+): )?(.*)$`)
 
-func syntax(err error) Fault {
+func syntax(data []byte, err error) Fault {
 	f := Fault{Line: 1, Column: 1, Message: err.Error()}
 	if found := yamlMessage.FindStringSubmatch(f.Message); found != nil {
 		f.Message = found[2]
@@ -123,6 +124,25 @@ func syntax(err error) Fault {
 	if strings.Contains(f.Message, "cannot start any token") {
 		f.Message += ": indent with spaces, not with tabs, and put a value that begins with @, ` or % into quotes"
 	}
+	if f.Message == "did not find expected key" || f.Message == "did not find expected '-' indicator" {
+		f.Line, f.Column = firstWith(f.Message, data)
+		f.Message += ": check the indentation and the quotes of this line"
+	}
 	f.Message = "not valid YAML: " + f.Message
 	return f
+}
+
+// firstWith returns the first line with which the decoder fails so. The decoder itself reports the line where the block begins.
+func firstWith(message string, data []byte) (line, column int) {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	before := sort.Search(len(lines)-1, func(n int) bool {
+		decoder := yaml.NewDecoder(bytes.NewReader(bytes.Join(lines[:n+1], nil)))
+		var err error
+		for err == nil {
+			err = decoder.Decode(new(yaml.Node))
+		}
+		return strings.HasSuffix(err.Error(), message)
+	})
+	found := lines[before]
+	return before + 1, len(found) - len(bytes.TrimLeft(found, " ")) + 1
 }

@@ -143,3 +143,20 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The decoder reports the line where the block begins.
+func TestAMisplacedLineIsFound(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"version: 1\njobs:\n  a:\n    handler: x\n   schedule: y\n  b: {}\n":        "5:4",
+		"version: 1\njobs:\n  a:\n    handler: x\n    schedule: \"x\" y\n  b: {}\n": "5:5",
+		"version: 1\n---\njobs:\n    a: x\n   b: y":                                 "5:4",
+		"jobs:\n  - a: x\n    b: y\n   c: z\n" + strings.Repeat("  - d: e\n", 1000): "4:4",
+	} {
+		_, faults := yamlread.Read("f", []byte(text), options())
+		require.NotEmpty(t, faults, text)
+		last := faults[len(faults)-1]
+		assert.Equal(t, want, fmt.Sprintf("%d:%d", last.Line, last.Column))
+		assert.Contains(t, last.Message, ": check the indentation and the quotes of this line")
+	}
+}

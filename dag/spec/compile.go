@@ -32,13 +32,18 @@ type Compiled struct {
 
 // Compile checks the whole spec and builds the graph. files may be nil for a spec without sub-DAGs. The error is [Faults].
 func Compile(s *Spec, files Files) (*Compiled, error) {
-	return compiler{files: files, done: map[string]*Compiled{}}.compile(s, []string{s.file})
+	return compiler{files: files, done: map[string]known{}}.compile(s, []string{s.file})
 }
 
 type compiler struct {
 	files Files
-	// done has nil for a sub-DAG whose faults were reported.
-	done map[string]*Compiled
+	done  map[string]known
+}
+
+// known is a sub-DAG that was compiled before, or its faults: each task that runs it has these.
+type known struct {
+	compiled *Compiled
+	faults   Faults
 }
 
 type unit struct {
@@ -236,36 +241,37 @@ func (u *unit) sub(at *yamlread.Node, name string, params map[string]any) *Compi
 		return nil
 	}
 	key := name + " " + string(encoded)
-	if compiled, ok := u.done[key]; ok {
-		return compiled
+	sub, ok := u.done[key]
+	if !ok {
+		if sub, ok = u.loadSub(at, name, params); !ok {
+			return nil
+		}
+		u.done[key] = sub
 	}
+	for _, f := range sub.faults {
+		u.add(f)
+	}
+	return sub.compiled
+}
+
+func (u *unit) loadSub(at *yamlread.Node, name string, params map[string]any) (sub known, ok bool) {
 	if len(u.done) >= MaxSubDAGs {
 		u.at(at, "the spec has more than %d sub-DAGs; each list of items for the same file counts as one", MaxSubDAGs)
-		return nil
+		return sub, false
 	}
 	data, err := u.files.ReadFile(name)
 	if err != nil {
 		u.at(at, "sub-DAG %q cannot be read: %v", name, err)
-		return nil
+		return sub, false
 	}
-	compiled := u.loadSub(at, name, data, params)
-	u.done[key] = compiled
-	return compiled
-}
-
-func (u *unit) loadSub(at *yamlread.Node, name string, data []byte, params map[string]any) *Compiled {
 	s, err := Load(name, data)
-	var compiled *Compiled
 	if err == nil {
 		maps.Copy(s.Params, params)
-		compiled, err = u.compile(s, append(slices.Clone(u.chain), name))
+		sub.compiled, err = u.compile(s, append(slices.Clone(u.chain), name))
 	}
-	if faults, ok := errors.AsType[Faults](err); ok {
-		for _, f := range faults {
-			u.add(f)
-		}
-	} else if err != nil {
+	if sub.faults, ok = errors.AsType[Faults](err); err != nil && !ok {
 		u.at(at, "sub-DAG %q: %v", name, err)
+		return sub, false
 	}
-	return compiled
+	return sub, true
 }

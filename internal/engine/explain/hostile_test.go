@@ -95,6 +95,11 @@ func someFacts(seed, n uint64) Facts {
 	if f.Run == nil {
 		f.Item = nil
 	}
+	for _, inner := range f.Inner {
+		for i := range inner.Reasons {
+			inner.Reasons[i] = inner.Reasons[i].with(Remedy{Hint: "look inside"})
+		}
+	}
 	if len(f.Runs) > 0 && f.Type == nil {
 		f.Type = &TypeFacts{}
 	}

@@ -132,6 +132,7 @@ func TestNumberOfSubDAGsIsBounded(t *testing.T) {
 		return err
 	}
 	require.NoError(t, compiled(4), "110 sub-DAGs")
+	require.ErrorContains(t, compiled(3), "more than 1000 sub-DAGs", "1,233 of them")
 	require.ErrorContains(t, compiled(0), "more than 1000 sub-DAGs")
 }
 

@@ -44,7 +44,7 @@ func Why(f Facts) []Reason {
 	}
 	reasons = append(reasons, f.heldBack()...)
 	for _, inner := range f.Inner {
-		reasons = append(reasons, of(inner.Name, inner.Reasons)...)
+		reasons = append(reasons, of(inner.Name, slices.Clone(inner.Reasons))...)
 	}
 	return ordered(reasons)
 }

@@ -116,7 +116,7 @@ func TestAnyFactsAreExplained(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
-		for n := range uint64(20) {
+		for n := range uint64(4) {
 			f, before := someFacts(seed, n), someFacts(seed, n)
 			reasons := Why(f)
 			require.Equal(t, before, f, "the facts are only read")
@@ -149,7 +149,7 @@ func TestAnyStateHasAStanding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 8))
-		for range 50 {
+		for range 8 {
 			run := filled[RunStandingFacts](rng)
 			standing := RunStandingOf(run)
 			require.NotEmpty(t, standing.Role)

@@ -218,3 +218,30 @@ func FuzzRestore(f *testing.F) {
 	f.Add(r.Snapshot())
 	f.Fuzz(func(t *testing.T, data []byte) { restoreAny(t, g, reseal(data)) })
 }
+
+// TestTheOrderOfADeclarationIsNoDifference: a run resumes with a document whose tasks were put into another order.
+func TestTheOrderOfADeclarationIsNoDifference(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t, 10)
+		before, err := dag.Build(in)
+		require.NoError(t, err)
+		in.Tasks = rapid.Permutation(in.Tasks).Draw(t, "other order")
+		for k := range in.Tasks {
+			in.Tasks[k].Needs = rapid.Permutation(in.Tasks[k].Needs).Draw(t, "needs")
+		}
+		after, err := dag.Build(in)
+		require.NoError(t, err)
+		prior := dag.NewRun(before, dag.Options{})
+		_, err = prior.Next(dag.Event{Kind: dag.EventStart}, nil)
+		require.NoError(t, err)
+		drive2(t, prior)
+		run, plan, err := dag.Resume(prior, after, dag.Options{}, dag.ResumeRequest{Run: "first"})
+		require.NoError(t, err)
+		require.Empty(t, plan.Diff)
+		for _, imported := range plan.Imported {
+			require.Equal(t, before.ID(imported.Prior), after.ID(imported.Task))
+			require.Equal(t, prior.State(imported.Prior), run.State(imported.Task))
+		}
+	})
+}

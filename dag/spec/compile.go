@@ -27,16 +27,23 @@ type Compiled struct {
 	Graph      *dag.Graph
 	structural map[string]bool
 	subs       []*Compiled
+	depth      int // of the files, with its own
 }
 
 // Compile checks the whole spec and builds the graph. files may be nil for a spec without sub-DAGs. The error is [Faults].
 func Compile(s *Spec, files Files) (*Compiled, error) {
-	return compiler{files: files, done: map[string]*Compiled{}}.compile(s, []string{s.file})
+	return compiler{files: files, done: map[string]known{}}.compile(s, []string{s.file})
 }
 
 type compiler struct {
 	files Files
-	done  map[string]*Compiled
+	done  map[string]known
+}
+
+// known is a sub-DAG that was compiled before, or its faults: each task that runs it has these.
+type known struct {
+	compiled *Compiled
+	faults   Faults
 }
 
 type unit struct {
@@ -85,10 +92,13 @@ func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 		stops: s.OnFailure == dag.Stop,
 	}
 	u.expand(s.Tasks)
-	out := &Compiled{Spec: s, structural: u.structural, subs: u.subs, Header: Header{
+	out := &Compiled{Spec: s, structural: u.structural, subs: u.subs, depth: 1, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
 		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, Recovery: s.Recovery, FanOuts: u.out.limits, Chains: u.out.chains, Defaults: s.Defaults,
 	}}
+	for _, sub := range u.subs {
+		out.depth = max(out.depth, 1+sub.depth)
+	}
 	if u.count() > 0 {
 		u.circles()
 		return nil, u.err()
@@ -197,12 +207,14 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 		return nil
 	}
 	if len(u.chain) >= MaxDepth {
-		u.at(at, "sub-DAGs nest deeper than %d files", MaxDepth)
-		return nil
+		return u.tooDeep(at)
 	}
 	compiled := u.sub(at, name, nil)
 	if compiled == nil {
 		return nil
+	}
+	if len(u.chain)+compiled.depth > MaxDepth {
+		return u.tooDeep(at)
 	}
 	declared := u.checkSubParams(t, compiled.Spec)
 	if structural := u.structuralParams(t, compiled); len(structural) > 0 {
@@ -217,6 +229,11 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 	return &SubDAG{File: name, Hash: hex.EncodeToString(sum[:]), Declared: declared}
 }
 
+func (u *unit) tooDeep(at *yamlread.Node) *SubDAG {
+	u.at(at, "sub-DAGs nest deeper than %d files", MaxDepth)
+	return nil
+}
+
 func (u *unit) sub(at *yamlread.Node, name string, params map[string]any) *Compiled {
 	encoded, err := json.Marshal(params)
 	if err != nil {
@@ -224,33 +241,37 @@ func (u *unit) sub(at *yamlread.Node, name string, params map[string]any) *Compi
 		return nil
 	}
 	key := name + " " + string(encoded)
-	compiled, ok := u.done[key]
+	sub, ok := u.done[key]
 	if !ok {
-		if compiled = u.loadSub(at, name, params); compiled != nil {
-			u.done[key] = compiled
+		if sub, ok = u.loadSub(at, name, params); !ok {
+			return nil
 		}
+		u.done[key] = sub
 	}
-	return compiled
+	for _, f := range sub.faults {
+		u.add(f)
+	}
+	return sub.compiled
 }
 
-func (u *unit) loadSub(at *yamlread.Node, name string, params map[string]any) *Compiled {
+func (u *unit) loadSub(at *yamlread.Node, name string, params map[string]any) (sub known, ok bool) {
+	if len(u.done) >= MaxSubDAGs {
+		u.at(at, "the spec has more than %d sub-DAGs; each list of items for the same file counts as one", MaxSubDAGs)
+		return sub, false
+	}
 	data, err := u.files.ReadFile(name)
 	if err != nil {
 		u.at(at, "sub-DAG %q cannot be read: %v", name, err)
-		return nil
+		return sub, false
 	}
 	s, err := Load(name, data)
-	var compiled *Compiled
 	if err == nil {
 		maps.Copy(s.Params, params)
-		compiled, err = u.compile(s, append(slices.Clone(u.chain), name))
+		sub.compiled, err = u.compile(s, append(slices.Clone(u.chain), name))
 	}
-	if faults, ok := errors.AsType[Faults](err); ok {
-		for _, f := range faults {
-			u.add(f)
-		}
-	} else if err != nil {
+	if sub.faults, ok = errors.AsType[Faults](err); err != nil && !ok {
 		u.at(at, "sub-DAG %q: %v", name, err)
+		return sub, false
 	}
-	return compiled
+	return sub, true
 }

@@ -104,10 +104,20 @@ func (u *unit) checkPerItem(t *Task) {
 			u.at(at, "task %q has %q in needs and in per_item; keep one", t.ID, name)
 		case u.entry(name) != nil:
 			u.at(at, "task %q per_item %q, which does not fan out; use needs", t.ID, name)
+		case u.ofRun(name):
+			u.at(at, "task %q per_item: %q is a task of the run, and only entries of one list go item by item; use needs", t.ID, name)
 		case !u.nameless:
 			u.at(at, "task %q per_item %q, which is not a task; %s", t.ID, name, u.similar(name))
 		}
 	}
+}
+
+func (u *unit) ofRun(name string) bool {
+	if u.known == nil {
+		return false
+	}
+	_, found := u.known(name)
+	return found
 }
 
 func (u *unit) withoutItem(t *Task, name string) string {
@@ -134,11 +144,9 @@ func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 			continue
 		}
 		at := keyPlace(t.node, "params", key)
-		value := t.Params[key]
-		if text := textOf(value); gotemplate.Templated(text) {
-			if value = u.static(t, text, at, key); value == nil {
-				continue
-			}
+		value, ok := u.static(t, t.Params[key], at, key)
+		if !ok {
+			continue
 		}
 		typed, err := likeDeclared(sub.Spec.Params[key], value)
 		if err != nil {
@@ -150,26 +158,52 @@ func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 	return values
 }
 
-func (u *unit) static(t *Task, text string, at yamlread.Place, key string) any {
+// static renders the templates of a value with the params of the spec; false after a fault.
+func (u *unit) static(t *Task, value any, at yamlread.Place, key string) (any, bool) {
+	ok := true
+	switch v := value.(type) {
+	case string:
+		if gotemplate.Templated(v) {
+			return u.staticText(t, strings.TrimSpace(v), at, key)
+		}
+	case []any:
+		out := make([]any, len(v))
+		for k := 0; k < len(v) && ok; k++ {
+			out[k], ok = u.static(t, v[k], at, key)
+		}
+		return out, ok
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, name := range sortedKeys(v) {
+			if out[name], ok = u.static(t, v[name], at, key); !ok {
+				return nil, false
+			}
+		}
+		return out, true
+	}
+	return value, true
+}
+
+func (u *unit) staticText(t *Task, text string, at yamlread.Place, key string) (any, bool) {
 	refs, faults := gotemplate.Scan(text, fields())
 	if len(faults) > 0 {
-		return nil // Already reported with the other templates.
+		return nil, false // Already reported with the other templates.
 	}
 	for _, ref := range refs {
 		if ref.Root != "Params" || len(ref.Path) == 0 {
 			u.on(at, "task %q: params.%s decides which tasks %s has, so it may refer to .Params only", t.ID, key, t.DAG)
-			return nil
+			return nil, false
 		}
 		u.structural[ref.Path[0]] = true
 	}
 	parsed, err := gotemplate.Trusted("", text)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	out, err := parsed.Execute(map[string]any{"Params": gotemplate.Native(u.params)})
 	if err != nil {
 		u.on(at, "task %q: params.%s: %s", t.ID, key, plain(err))
-		return nil
+		return nil, false
 	}
-	return out
+	return out, true
 }

@@ -130,8 +130,12 @@ func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jo
 		r.at(n, "%s: %v", what, err)
 		return 0
 	}
-	if d < low {
+	switch {
+	case d < low:
 		r.at(n, "%s must be at least %s, not %s", what, low, d)
+		return 0
+	case d > MaxDuration:
+		r.at(n, "%s must be at most 36500d, not %s", what, n.Literal)
 		return 0
 	}
 	return d
@@ -139,7 +143,7 @@ func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jo
 
 func (r reader) instant(n *yamlread.Node, what string) time.Time {
 	at, err := time.Parse(time.RFC3339, r.text(n, what))
-	if err != nil && isScalar(n) {
+	if year := at.UTC().Year(); (err != nil || year < 1 || year > 9999) && isScalar(n) { // JSON has no other years.
 		r.at(n, "%s must be a time with its zone, like 2026-12-01T22:00:00+01:00, not %.40q", what, n.Literal)
 	}
 	return at.UTC()

@@ -113,12 +113,20 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 			}
 			need.Result, _ = gotemplate.Native(need.Result).(map[string]any)
 		}
+		if slices.Contains(d.Refs, need.ID) {
+			needs[need.ID] = need // An added task may name a single task of a fan-out.
+		}
 		if !group(need.ID) || slices.Contains(d.PerItem, Entry(need.ID)) {
 			needs[Entry(need.ID)] = need
 			continue
 		}
 		list, _ := needs[Entry(need.ID)].([]Need)
 		needs[Entry(need.ID)] = append(list, need)
+	}
+	for _, name := range d.Refs {
+		if i, found := p.run.Lookup(name); found && needs[name] == nil && p.run.IsFanOut(i) && !slices.Contains(d.PerItem, name) {
+			needs[name] = []Need{} // It was skipped before it had tasks.
+		}
 	}
 	data["Needs"] = needs
 	return data, nil

@@ -114,6 +114,9 @@ func TestResultsThatAreNoTasks(t *testing.T) {
 		`{"hosts": "a"}`:         {"", "hosts is text"},
 		`{"hosts": {"a": 1}}`:    {"", "hosts is a mapping"},
 		`{"hosts": [1, 1.0, 1]}`: {"", "the items 1 and 3 are both 1"},
+		`{"tasks": null}`:        {"", "it returned no hosts"},
+		`{"Tasks": [{}]}`:        {"", "it returned no hosts"},
+		`{"tasks": []}`:          {"tasks is empty", "it returned no hosts"},
 		`{"tasks": 7}`:           {"task", "it returned no hosts"},
 		`{"tasks": "a"}`:         {"task", "it returned no hosts"},
 		`{"tasks": [{}]}`:        {"id", "it returned no hosts"},
@@ -142,4 +145,79 @@ func TestResultsThatAreNoTasks(t *testing.T) {
 	_, err = program.Expand(0, items)
 	require.ErrorContains(t, err, "the limit is")
 	assert.Equal(t, dag.Running, run.State(0), "nothing was done")
+}
+
+// TestResultsThatContinueNothing: the keys have one spelling, and a task that continues waits for something.
+func TestResultsThatContinueNothing(t *testing.T) {
+	t.Parallel()
+	run, _ := opened(t, listing)
+	for result, want := range map[string]string{
+		`{"tasks": [{"id": "b", "noop": true}], "Continue": 1}`:                   "-",
+		`{"Tasks": [{"id": "b", "noop": true}], "continue": 1}`:                   "-",
+		`{"tasks": [{"id": "b", "noop": true}], "continue": 1, "Tasks": "done"}`:  "",
+		`{"tasks": [{"id": "b", "noop": true}], "continue": 1, "CONTINUE": null}`: "",
+		`{"continue": 1}`:                "-",
+		`{"tasks": null, "continue": 1}`: "tasks must be a list, not nothing",
+		`{"tasks": [], "continue": 1}`:   "tasks is empty",
+	} {
+		deferral, err := spec.Defer(run, 0, []byte(result))
+		switch want {
+		case "-":
+			assert.NoError(t, err, result)
+			assert.Nil(t, deferral, result)
+		case "":
+			assert.NoError(t, err, result)
+			assert.NotNil(t, deferral, result)
+		default:
+			assert.ErrorContains(t, err, want, result)
+		}
+	}
+	_, rest, err := spec.Split(run, 0, []byte(`{"tasks": null, "hosts": ["a"]}`))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"tasks": null, "hosts": ["a"]}`, string(rest), "the result is that of the program")
+}
+
+// TestAnAddedTaskNeedsOneItem of a fan-out of the run, whose result its templates use.
+func TestAnAddedTaskNeedsOneItem(t *testing.T) {
+	t.Parallel()
+	document := strings.Replace(listing, "{id: plan, command: [ls]}", "{id: plan, command: [ls]}\n  - {id: copy, for_each: [a, b], command: [cp]}", 1)
+	run, program := opened(t, document)
+	added, err := spec.ParseAdded(run, "added", []byte(`
+- {id: one, needs: [copy.a], command: [echo, '{{(index .Needs "copy.a").Result.n}}']}
+- {id: all, needs: [copy], command: [echo, '{{range .Needs.copy}}{{.Result.n}}{{end}}']}
+- {id: both, needs: [copy, copy.b], command: [echo, '{{len .Needs.copy}}{{(index .Needs "copy.b").Result.n}}']}
+`))
+	require.NoError(t, err)
+	_, err = run.Next(dag.Event{Kind: dag.EventAddTasks, Growth: added.Growth}, nil)
+	require.NoError(t, err)
+	results := func(i dag.Index) []byte {
+		return []byte(map[string]string{"copy.a": `{"n": 1}`, "copy.b": `{"n": 2}`}[run.ID(i)])
+	}
+	for id, want := range map[string]string{"one": "1", "all": "12", "both": "22"} {
+		i, found := run.Lookup(id)
+		require.True(t, found)
+		rendered, err := program.Render(i, results)
+		require.NoError(t, err, id)
+		assert.Equal(t, []string{"echo", want}, rendered.Command, id)
+	}
+
+	_, err = spec.ParseAdded(run, "added", []byte("- {id: next, for_each: [a, b], per_item: [copy], command: [x]}"))
+	require.ErrorContains(t, err, `"copy" is a task of the run`)
+}
+
+// TestASkippedFanOutIsAnEmptyList for the tasks after it: it has no tasks.
+func TestASkippedFanOutIsAnEmptyList(t *testing.T) {
+	t.Parallel()
+	run, program := opened(t, strings.Replace(listing, "{id: after, needs: [tidy], noop: true}",
+		"{id: after, needs: [tidy, visit], command: [echo, '{{len .Needs.tidy}}', '{{range .Needs.visit}}{{.Result.n}}{{end}}.']}", 1))
+	for _, id := range []string{"visit", "tidy"} {
+		i, _ := run.Lookup(id)
+		_, err := run.Next(dag.Event{Kind: dag.EventSkip, Task: i}, nil)
+		require.NoError(t, err)
+	}
+	after, _ := run.Lookup("after")
+	require.Equal(t, dag.Running, run.State(after))
+	rendered, err := program.Render(after, func(dag.Index) []byte { return nil })
+	require.NoError(t, err)
+	assert.Equal(t, []string{"echo", "0", "."}, rendered.Command)
 }

@@ -44,20 +44,26 @@ func (s *Spec) SetParams(params map[string]any) error {
 	return nil
 }
 
+// SetParamsJSON is [Spec.SetParams] with a JSON object, whose numbers keep their spelling.
+func (s *Spec) SetParamsJSON(params json.RawMessage) error {
+	if len(bytes.TrimSpace(params)) == 0 {
+		return nil
+	}
+	var values map[string]any
+	if err := decodeJSON(params, &values); err != nil {
+		return fmt.Errorf("the params of DAG %s: %w", s.Name, err)
+	}
+	return s.SetParams(values)
+}
+
 // CompileText compiles a document that travels with its sub-DAG files. params is a JSON object.
 func CompileText(name, text string, files map[string]string, params json.RawMessage) (*Compiled, error) {
 	loaded, err := Load(name, []byte(text))
 	if err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(params)) > 0 {
-		var values map[string]any
-		if err := decodeJSON(params, &values); err != nil {
-			return nil, fmt.Errorf("the params of DAG %s: %w", loaded.Name, err)
-		}
-		if err := loaded.SetParams(values); err != nil {
-			return nil, err
-		}
+	if err := loaded.SetParamsJSON(params); err != nil {
+		return nil, err
 	}
 	if len(files) == 0 {
 		return Compile(loaded, nil)

@@ -31,6 +31,11 @@ const (
 	MaxFanOut = 100_000
 	// MaxDepth bounds the nesting of sub-DAG files.
 	MaxDepth = 16
+	// MaxSubDAGs bounds the sub-DAGs of a spec. A file with several values of the params that decide on its tasks
+	// counts for each of them.
+	MaxSubDAGs = 1000
+	// MaxDuration bounds every duration. A sum with another one does not overflow.
+	MaxDuration = jobtype.Duration(36500 * 24 * time.Hour)
 )
 
 // Spec is a document as written, before fan-out.

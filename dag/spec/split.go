@@ -12,7 +12,7 @@ import (
 const MaxAddedBytes = 1 << 20
 
 // Split reads tasks from the result of task i: a JSON object whose key "tasks" holds a list as in a spec. It returns
-// the growth for EventCompleted, and the result without the tasks.
+// the growth for EventCompleted, and the result without the tasks. As for "continue", null is no value.
 //
 // Their needs may name any task of the run; tasks without needs follow task i. They cannot name files, so none may be
 // a sub-DAG. The error is [Faults].
@@ -21,7 +21,7 @@ func Split(run *dag.Run, i dag.Index, result []byte) (*dag.Growth, []byte, error
 		return nil, result, nil
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(result, &object); err != nil || object["tasks"] == nil {
+	if err := json.Unmarshal(result, &object); err != nil || absent(object["tasks"]) {
 		return nil, result, nil //nolint:nilerr // a result of another form belongs to no splitter
 	}
 	g, err := parseGrowth(run, "result of task "+run.ID(i), object["tasks"], run.ID(i))
@@ -47,23 +47,22 @@ type Deferral struct {
 // Defer reads the result of a task that continues: a JSON object with the keys "tasks", as in [Split], and
 // "continue", any value except null. The tasks cannot refer to task i.
 func Defer(run *dag.Run, i dag.Index, result []byte) (*Deferral, error) {
-	var object struct {
-		Tasks    json.RawMessage `json:"tasks"`
-		Continue json.RawMessage `json:"continue"`
-	}
-	if len(result) == 0 || json.Unmarshal(result, &object) != nil || object.Tasks == nil || object.Continue == nil || string(object.Continue) == "null" {
+	var object map[string]json.RawMessage // A struct would also take the key "Tasks".
+	if len(result) == 0 || json.Unmarshal(result, &object) != nil || object["tasks"] == nil || absent(object["continue"]) {
 		return nil, nil //nolint:nilnil,nilerr // a result of another form defers nothing
 	}
-	g, err := parseGrowth(run, "result of task "+run.ID(i), object.Tasks, "")
+	g, err := parseGrowth(run, "result of task "+run.ID(i), object["tasks"], "")
 	if err != nil {
 		return nil, err
 	}
 	var checkpoint bytes.Buffer
-	if err := json.Compact(&checkpoint, object.Continue); err != nil {
+	if err := json.Compact(&checkpoint, object["continue"]); err != nil {
 		return nil, fmt.Errorf("the value of continue: %w", err)
 	}
 	return &Deferral{Growth: g, Checkpoint: checkpoint.Bytes()}, nil
 }
+
+func absent(value json.RawMessage) bool { return value == nil || string(value) == "null" }
 
 func parseGrowth(run *dag.Run, file string, data []byte, splitter string) (*dag.Growth, error) {
 	added, err := compileAdded(run, file, data, splitter, false)

@@ -169,7 +169,18 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 		}
 		d.Globals[key] = u.params[key]
 	}
+	twice := func(key string) string {
+		if hasTemplate(params[key]) {
+			return "parameter " + strconv.Quote(key) + " is itself a template; params are not rendered twice"
+		}
+		return ""
+	}
 	if len(ref.Path) == 0 {
+		for _, key := range sortedKeys(params) {
+			if fault := twice(key); fault != "" {
+				return fault
+			}
+		}
 		//workflowcheck:ignore each goes to a place of its own
 		for key := range u.params {
 			note(key)
@@ -187,11 +198,16 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 		}
 		return "unknown parameter " + strconv.Quote(key) + "; " + suggestion(key, known)
 	}
-	if own && gotemplate.Templated(textOf(params[key])) {
-		return "parameter " + strconv.Quote(key) + " is itself a template; params are not rendered twice"
+	if fault := twice(key); fault != "" {
+		return fault
 	}
 	note(key)
 	return ""
+}
+
+func hasTemplate(v any) (found bool) {
+	eachLeaf(v, nil, func(text string, _ *yamlread.Node) { found = found || gotemplate.Templated(text) })
+	return found
 }
 
 func textOf(v any) string {

@@ -3,6 +3,7 @@ package graph
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 	"sync"
 )
 
@@ -202,8 +203,13 @@ func (g *Graph) WithMeta(meta []byte) *Graph {
 // Fingerprint hashes the data that decides the work of task i and its trigger. It excludes the priority.
 func (g *Graph) Fingerprint(i Index) [32]byte {
 	h := newFingerprint(g.ID(i), g.attrs[i], g.Payload(i), g.Args(i))
+	needs := make([]string, 0, len(g.Needs(i)))
 	for _, d := range g.Needs(i) {
-		h.need(g.ID(d))
+		needs = append(needs, g.ID(d))
+	}
+	slices.Sort(needs) // The order of the declaration does not matter.
+	for _, id := range needs {
+		h.need(id)
 	}
 	return h.sum()
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -40,7 +41,7 @@ func Ago(at, now time.Time) string {
 	case distance >= time.Second:
 		return Span(distance) + " ago"
 	case distance <= -time.Second:
-		return "in " + Span(-distance)
+		return "in " + Span(-max(distance, -math.MaxInt64))
 	}
 	return "now"
 }
@@ -49,7 +50,7 @@ func Ago(at, now time.Time) string {
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:
-		return "-" + Span(-d)
+		return "-" + Span(-max(d, -math.MaxInt64)) // The least duration is its own negative.
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())
 	case d < 10*time.Second:

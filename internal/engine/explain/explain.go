@@ -44,7 +44,7 @@ func Why(f Facts) []Reason {
 	}
 	reasons = append(reasons, f.heldBack()...)
 	for _, inner := range f.Inner {
-		reasons = append(reasons, of(inner.Name, inner.Reasons)...)
+		reasons = append(reasons, of(inner.Name, slices.Clone(inner.Reasons))...)
 	}
 	return ordered(reasons)
 }
@@ -226,7 +226,7 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 	for _, missed := range answer.Missed {
 		reasons = append(reasons, missedWorker(run.ID, missed, run.StartedAt))
 	}
-	if n := answer.More; n > 0 {
+	if n := answer.More; n > 0 && len(reasons) > 0 {
 		reasons[len(reasons)-1].Detail += fmt.Sprintf(" (and %d more reasons of other tasks)", n)
 	}
 	for _, item := range run.Pending {

@@ -21,7 +21,7 @@ func units() []unit {
 // Span returns a measured duration in whole numbers of one unit, as the console does: 41 s, 78 min, 36 h, 12 days.
 func Span(d time.Duration) string {
 	if d < 0 {
-		return "-" + Span(-d)
+		return "-" + Span(-max(d, -math.MaxInt64)) // The least duration is its own negative.
 	}
 	for _, unit := range units() {
 		if n := d / unit.size; n <= unit.most {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ func TestADurationHasOneUnit(t *testing.T) {
 		30*24*time.Hour + 5*time.Second:    {"30 days", "2592005 s"},
 		47*time.Hour + 59*time.Minute:      {"47 h", "2879 min"},
 		-time.Minute:                       {"-60 s", "-1 min"},
+		math.MaxInt64:                      {"106751 days", "106751 days"},
+		math.MinInt64:                      {"-106751 days", "-106751 days"},
 	} {
 		assert.Equal(t, row.span, Span(d), "%s", d)
 		assert.Equal(t, row.setting, Setting(d), "%s", d)

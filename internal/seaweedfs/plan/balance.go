@@ -208,7 +208,7 @@ func (b *balance) from(source *load, targets []*load) (Move, bool) {
 
 // hasRoom compares bytes: with this volume the target stays below the mark.
 func hasRoom(target *load, v Volume) bool {
-	return target.total == 0 || float64(target.used+v.Size) < fullDisk*float64(target.total)
+	return target.total == 0 || float64(target.used)+float64(v.Size) < fullDisk*float64(target.total)
 }
 
 // fix.replication must first repair a volume with a missing or surplus copy.

@@ -15,6 +15,8 @@ const (
 	minECServers   = 4
 	shardsPerSlot  = 10
 	maxFailedPlans = 10
+	// maxSlots bounds the reported slots of a disk, so that sums do not overflow.
+	maxSlots = 1 << 32
 )
 
 func bitsOf(mask uint32) int { return bits.OnesCount32(mask) }
@@ -165,7 +167,7 @@ func (s EncodeSettings) finishes(t Topology, replicas []placed, now int64) bool 
 		}
 	}
 	seen, most := seenShards(t, replicas[0].ID)
-	return bitsOf(seen) == totalShards && most < totalShards
+	return seen == 1<<totalShards-1 && most < totalShards // A volume of another ratio may have as many.
 }
 
 func (s EncodeSettings) wants(t Topology, replicas []placed, now int64) bool {
@@ -204,7 +206,7 @@ func newRoom(t Topology) *room {
 			for _, e := range d.Shards {
 				used += int64(bitsOf(e.Bits))
 			}
-			free := (d.Max-int64(len(d.Volumes)))*shardsPerSlot - used
+			free := (min(d.Max, maxSlots)-int64(len(d.Volumes)))*shardsPerSlot - used
 			if d.Max <= 0 {
 				free = 1 << 20
 			}
@@ -243,7 +245,7 @@ func (r *room) place(size uint64, spread Spread) ([]ShardTarget, bool) {
 	for shard := range uint32(totalShards) {
 		var best *spot
 		for _, s := range r.spots {
-			if s.free <= int64(disks[s]) || s.knowsBytes && s.freeBytes < each*uint64(disks[s]+1) { //nolint:gosec // at most fourteen
+			if s.free <= int64(disks[s]) || s.knowsBytes && s.freeBytes/uint64(disks[s]+1) < each { //nolint:gosec // at most fourteen
 				continue
 			}
 			if !spread.allows(centers[s.dc], racks[s.rack], servers[s.server]) {

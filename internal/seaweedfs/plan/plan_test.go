@@ -2,6 +2,8 @@ package plan_test
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -278,5 +280,88 @@ func carryShard(t *rapid.T, topology plan.Topology, m plan.ShardMove) {
 			require.Zero(t, disk.Shards[at].Bits&(1<<m.Shard))
 			disk.Shards[at].Bits |= 1 << m.Shard
 		}
+	}
+}
+
+// TestOddSizes: no sum of sizes or slots overflows. No volume is planned for a disk without room for it.
+func TestOddSizes(t *testing.T) {
+	t.Parallel()
+	sizes := []uint64{0, 1, 9, 10, 11, 1 << 30, 1 << 62, 1<<63 - 1, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}
+	slots := []int64{math.MinInt64, -1, 0, 1, 2, 1 << 40, math.MaxInt64}
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.SampledFrom(sizes)
+		topology := servers(6, 3, func(i int) plan.Disk {
+			return plan.Disk{Type: "hdd", Max: rapid.SampledFrom(slots).Draw(t, "slots"), TotalBytes: size.Draw(t, "total"), FreeBytes: size.Draw(t, "free")}
+		})
+		topology.LimitBytes = size.Draw(t, "limit")
+		for id := range uint32(8) {
+			disk := &topology.Servers[rapid.IntRange(0, 1).Draw(t, "server")].Disks[0]
+			disk.Volumes = append(disk.Volumes, plan.Volume{ID: id + 1, Size: size.Draw(t, "size"), DeletedBytes: size.Draw(t, "deleted"), ModifiedAt: rapid.SampledFrom(slots).Draw(t, "modified")})
+		}
+		disks := map[string]plan.Disk{}
+		for _, s := range topology.Servers {
+			disks[s.Address] = s.Disks[0]
+		}
+		taken, used := map[string]int64{}, map[string]*big.Int{}
+		into := func(server string, bytes *big.Int) {
+			if used[server] == nil {
+				used[server] = new(big.Int)
+			}
+			used[server].Add(used[server], bytes)
+		}
+		for _, e := range plan.Encodes(topology, plan.EncodeSettings{MinBytes: 1, QuietSeconds: math.MinInt64, Limit: 100}, 0) {
+			made := uint32(0)
+			for _, target := range e.Targets {
+				each := new(big.Int).Add(new(big.Int).SetUint64(e.Size/10), big.NewInt(1))
+				for _, shard := range target.Shards {
+					require.Zero(t, made&(1<<shard), "each shard once")
+					made |= 1 << shard
+					taken[target.Server]++
+					into(target.Server, each)
+				}
+			}
+			require.Equal(t, uint32(1<<14-1), made)
+		}
+		for server, shards := range taken {
+			if disk := disks[server]; disk.Max > 0 && disk.Max < 1<<30 {
+				require.LessOrEqual(t, shards, (disk.Max-int64(len(disk.Volumes)))*10, server)
+			}
+			if disk := disks[server]; disk.TotalBytes > 0 {
+				require.LessOrEqual(t, used[server].Cmp(new(big.Int).SetUint64(disk.FreeBytes)), 0, server)
+			}
+		}
+		used = map[string]*big.Int{}
+		for _, m := range plan.Moves(topology, plan.BalanceSettings{Threshold: 0.01, Limit: 100}) {
+			require.NotEqual(t, m.Source, m.Target)
+			into(m.Target, new(big.Int).SetUint64(m.Size))
+			if disk := disks[m.Target]; disk.TotalBytes > 0 {
+				before := new(big.Int).SetUint64(disk.TotalBytes - min(disk.TotalBytes, disk.FreeBytes))
+				require.LessOrEqual(t, before.Add(before, used[m.Target]).Cmp(new(big.Int).SetUint64(disk.TotalBytes)), 0, m.Target)
+			}
+		}
+		for _, v := range plan.Vacuums(topology, plan.VacuumSettings{Threshold: 0.3, MinAge: 10}, 100) {
+			require.GreaterOrEqual(t, v.Garbage, 0.3)
+		}
+		plan.WhyNoEncode(topology, plan.EncodeSettings{MinBytes: 1}, 0)
+		plan.WhyNoMove(topology, plan.BalanceSettings{})
+		plan.WhyNoVacuum(topology, plan.VacuumSettings{})
+	})
+}
+
+// TestShardsOfAnotherRatioAreNoWholeSet: 14 of 16+4 shards are not all, so the replicas stay.
+func TestShardsOfAnotherRatioAreNoWholeSet(t *testing.T) {
+	t.Parallel()
+	for bits, finished := range map[uint32]bool{1<<14 - 1: true, 1<<15 - 2: false, (1<<20 - 1) &^ (1<<6 - 1): false, 1<<20 - 1: false} {
+		topology := servers(5, 5, func(i int) plan.Disk { return plan.Disk{Type: "hdd", Max: 100} })
+		topology.Servers[0].Disks[0].Volumes = []plan.Volume{{ID: 1, Size: 990, ReadOnly: true}}
+		for shard := range 20 {
+			if bits&(1<<shard) != 0 {
+				disk := &topology.Servers[1+shard%4].Disks[0]
+				disk.Shards = append(disk.Shards, plan.Shards{ID: 1, Bits: 1 << shard})
+			}
+		}
+		found := plan.Encodes(topology, plan.EncodeSettings{MinBytes: 1, Limit: 10}, 100)
+		assert.Equal(t, finished, len(found) == 1 && found[0].Finish, "%b", bits)
+		assert.Equal(t, finished, len(found) > 0, "%b", bits)
 	}
 }

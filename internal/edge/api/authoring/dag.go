@@ -2,11 +2,10 @@ package authoring
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/dag"
@@ -266,11 +265,12 @@ func (s *service) compile(ctx context.Context, written Spec) (*spec.Compiled, er
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range slices.Sorted(maps.Keys(written.Params)) {
-		if _, declared := loaded.Params[key]; !declared {
-			return nil, problem.Newf(http.StatusUnprocessableEntity, "", "%s has no param %q", loaded.Name, key)
-		}
-		loaded.Params[key] = written.Params[key]
+	params, err := json.Marshal(written.Params)
+	if err != nil {
+		return nil, err
+	}
+	if err := loaded.SetParamsJSON(params); err != nil {
+		return nil, problem.Newf(http.StatusUnprocessableEntity, "", "%s", err)
 	}
 	return spec.Compile(loaded, files(written.Files))
 }

@@ -87,7 +87,7 @@ func TestARequestIsFirstOnce(t *testing.T) {
 		server := &records{lost: c.lost, unread: c.unread}
 		one := starter.New(server, "", nil)
 		for i, want := range c.first {
-			request, first, err := idempotency.Claim(t.Context(), one, "r", "digest")
+			request, first, err := idempotency.Claim(t.Context(), one, "r", "digest", "")
 			assert.Equal(t, want, first, "%s: attempt %d", name, i)
 			assert.Equal(t, "r", request.ID)
 			if err != nil {
@@ -98,7 +98,7 @@ func TestARequestIsFirstOnce(t *testing.T) {
 			assert.Equal(t, at, request.At, "of the first attempt")
 		}
 		server.unread = 0
-		_, first, err := idempotency.Claim(t.Context(), one, "r", "another")
+		_, first, err := idempotency.Claim(t.Context(), one, "r", "another", "")
 		require.ErrorIs(t, err, idempotency.ErrOther, name)
 		assert.False(t, first)
 		for id, known := range map[string]bool{"r": true, "s": false} {
@@ -121,7 +121,7 @@ func TestOneOfManyIsFirst(t *testing.T) {
 	for i := range firsts {
 		all.Go(func() {
 			var err error
-			_, firsts[i], err = idempotency.Claim(t.Context(), one, "r", "digest")
+			_, firsts[i], err = idempotency.Claim(t.Context(), one, "r", "digest", "")
 			assert.NoError(t, err)
 		})
 	}

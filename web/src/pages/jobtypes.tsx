@@ -101,7 +101,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
     >
       <Loaded of={found} what="Job types">
         {({ job_types, next, total }) => (
-          <Strips names={job_types.map((type) => type.name)}>
+          <Strips.Provider value={job_types.map((type) => type.name)}>
             <Rows
               label="Job types"
               rows={job_types.filter((type) => matches(type, text, state))}
@@ -146,7 +146,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
                 { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '10rem', sort: 'lane', value: (type) => type.spec.lane },
               ]}
             />
-          </Strips>
+          </Strips.Provider>
         )}
       </Loaded>
     </Page>

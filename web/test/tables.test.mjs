@@ -290,6 +290,20 @@ test('a header sorts: by key too, with its direction in the address and in aria-
   await until('what was sorted', () => page.$eval('.table-tools .end', (e) => /\d+ runs?, sorted|the newest 500 of more are shown and sorted/.test(e.textContent)));
 });
 
+test('a list that its filters have emptied names them and what was searched, and shows all again', options, async () => {
+  const workers = (await stage.get('/workers')).total;
+  for (const [route, text] of [
+    ['workers?name=nobody&state=OFFLINE', `None of ${workers} workers has the name, host or label nobody and the state offline.`],
+    ['job-types?name=nothing', 'None of 5 job types has the name, handler or lane nothing.'],
+    ['runs?state=skipped&name=none', 'No run that is kept has the state skipped and the job type none.'],
+  ]) {
+    await stage.open(page, route);
+    await until(text, () => page.$eval('.tabled .empty', (e, text) => e.innerText.startsWith(text), text)).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
+    await click('.tabled .empty button', 'Show all');
+    await page.waitForSelector('[role=grid] .row');
+  }
+});
+
 test('a hidden column stays hidden, in this table only', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');

@@ -252,6 +252,18 @@ test('the banner goes with the answer for the topic that it was about', { skip, 
   await page.waitForSelector('.banner');
   await page.evaluate((data) => window.happens({ topic: 'workers', data }), data);
   await until('no banner', async () => !(await page.$('.banner')));
+  const heard = (text) => until(text, () => page.$$eval('.notes .aloud[role=status]', (all, text) => all.some((e) => e.textContent.includes(text)), text));
+  await heard('The connection is back.');
+
+  // On any page, a new row of *Needs a person* is announced, and the rows before are not.
+  await streams(page, '/needs');
+  const needs = await stage.get('/needs');
+  const row = (name) => ({ kind: 'job type', name, code: 'HELD', detail: `${name} waits for you`, actions: [] });
+  const happens = (...names) => page.evaluate((data) => window.happens({ topic: '/needs', data }), { ...needs, total: names.length, needs: names.map(row) });
+  await happens('first');
+  await heard('Needs a person: first: first waits for you');
+  await happens('second', 'first');
+  await heard('Needs a person: second: second waits for you');
   await page.close();
 });
 

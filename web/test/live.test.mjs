@@ -623,6 +623,29 @@ test('a run counts its stale jobs among the failed ones, in its header and below
   await page.close();
 });
 
+test('the times of a run have their room before its first job begins', { skip, timeout: 600_000 }, async () => {
+  const topic = `/runs/${(await stage.openRun('slow')).replaceAll('/', '~')}/times`;
+  const begun = await until('a job that runs', async () => { const of = await stage.get(topic); return of.bars.id.length === 1 && of; });
+  const none = { ...begun, bars: Object.fromEntries(Object.entries(begun.bars).map(([name, value]) => [name, ['states', 'workers'].includes(name) ? value : []])) };
+  const page = await told();
+  for (const width of [390, 1440]) {
+    await page.setViewport({ width, height: 844 });
+    await stage.open(page, topic.slice(1).replace(/\/times$/, ''));
+    await streams(page, topic);
+    // Its stream may bring the true times meanwhile.
+    const height = (data) => until(`times of ${data.bars.id.length} jobs`, async () => {
+      await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
+      return page.$$eval('main section', (all, n) => {
+        const times = all.find((e) => e.querySelector('h2')?.textContent.startsWith('Times'));
+        return times?.querySelectorAll('.tl-track .tl-bar').length === n && times.getBoundingClientRect().height;
+      }, data.bars.id.length);
+    });
+    const [before, after] = [await height(none), await height(begun)];
+    assert.equal(after, before, `at ${width} px`);
+  }
+  await page.close();
+});
+
 test('a page of a list that is on its way does not bring back an old first page', { skip, timeout: 600_000 }, async () => {
   await stage.openRun('slow');
   const [run] = (await stage.get('/runs?counts=true&limit=1')).runs;

@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// PastRun is one of the last runs of a job type.
+// PastRun is one of the last runs of a job type or a DAG.
 type PastRun struct {
 	WorkflowID string       `json:"workflow_id"`
 	State      string       `json:"state"`
@@ -42,6 +42,12 @@ type PastJobs struct {
 type RunStrip struct {
 	JobType string    `json:"job_type"`
 	Runs    []PastRun `json:"runs"`
+}
+
+// DAGStrip has the last runs of one DAG, oldest first.
+type DAGStrip struct {
+	DAG  string    `json:"dag"`
+	Runs []PastRun `json:"runs"`
 }
 
 const (
@@ -83,6 +89,24 @@ func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([
 		slices.Reverse(strips[i].Runs)
 	}
 	return strips, nil
+}
+
+// DAGStrips returns the last runs of DAGs with one list of visibility for each. Runs of sub-DAGs are left out.
+func DAGStrips(ctx context.Context, runs starter.Runs, names []string, most int) ([]DAGStrip, error) {
+	strips := make([]DAGStrip, len(names))
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(parallel)
+	for i, name := range names {
+		reading.Go(func() error {
+			listed, err := runs.List(ctx, starter.RunFilter{DAG: name, Limit: most})
+			strips[i] = DAGStrip{DAG: name, Runs: make([]PastRun, 0, len(listed))}
+			for _, run := range slices.Backward(listed) {
+				strips[i].Runs = append(strips[i].Runs, pastOf(run))
+			}
+			return err
+		})
+	}
+	return strips, reading.Wait()
 }
 
 func pastOf(run starter.Run) PastRun {

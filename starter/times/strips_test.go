@@ -77,3 +77,41 @@ type gone struct{ client.Client }
 func (gone) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return nil, serviceerror.NewNotFound("no such workflow")
 }
+
+// dags is a server with runs of a DAG, the newest first, and a run of one of its sub-DAGs.
+type dags struct {
+	client.Client
+
+	query string
+}
+
+func (d *dags) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	d.query = in.GetQuery()
+	page := new(workflowservice.ListWorkflowExecutionsResponse)
+	for i, run := range []string{"third", "second/sub", "second", "first"} {
+		at := timestamppb.New(time.Unix(int64(1_800_000_000-60*i), 0))
+		page.Executions = append(page.Executions, &workflowpb.WorkflowExecutionInfo{
+			Execution: &commonpb.WorkflowExecution{WorkflowId: contract.DAGWorkflowID("steps", run), RunId: "r"},
+			Type:      &commonpb.WorkflowType{Name: contract.DAGWorkflow}, StartTime: at, CloseTime: at, Status: enums.WORKFLOW_EXECUTION_STATUS_FAILED,
+		})
+	}
+	return page, nil
+}
+
+func TestAStripOfADAGHasItsRunsWithoutThoseOfSubDAGs(t *testing.T) {
+	t.Parallel()
+	server := &dags{}
+	strips, err := DAGStrips(t.Context(), starter.New(server, "", nil).Runs(), []string{"steps"}, 2)
+	require.NoError(t, err)
+	require.Len(t, strips, 1)
+	ids := []string{}
+	for _, run := range strips[0].Runs {
+		ids = append(ids, run.WorkflowID)
+		assert.NotEmpty(t, run.Role)
+	}
+	assert.Equal(t, []string{"dag/steps/second", "dag/steps/third"}, ids, "the newest two, oldest first")
+	assert.Contains(t, server.query, "WorkflowId STARTS_WITH 'dag/steps/'")
+
+	_, err = DAGStrips(t.Context(), starter.New(server, "", nil).Runs(), []string{"no'name"}, 2)
+	require.Error(t, err)
+}

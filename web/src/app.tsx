@@ -24,6 +24,7 @@ const CalendarPage = later(() => import('./pages/calendar').then((m) => m.Calend
 const Components = later(() => import('./design/components').then((m) => m.Components));
 const Doctor = later(() => import('./pages/doctor').then((m) => m.Doctor));
 const HandOver = later(() => import('./table/handover').then((m) => m.HandOver), false, 0);
+const Heard = later(() => import('./heard').then((m) => m.Heard), false, 0);
 const ItemPage = later(() => import('./pages/item').then((m) => m.ItemPage));
 const JobTypes = later(() => import('./pages/jobtypes').then((m) => m.JobTypes));
 const JobTypePage = later(() => import('./pages/jobtype').then((m) => m.JobTypePage));
@@ -154,6 +155,7 @@ export function App() {
         {!asked && (
           <Guarded route={route} what="A note">
             <HandOver route={route} />
+            <Heard />
           </Guarded>
         )}
       </div>

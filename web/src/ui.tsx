@@ -116,6 +116,13 @@ export function Section({
 // Empty gives advice in place of missing data.
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
 
+// Aloud is announced by screen readers when it changes.
+export const Aloud = ({ children }: { children: ComponentChildren }) => (
+  <p class="aloud" role="status">
+    {children}
+  </p>
+);
+
 export function Failure({ error, what }: { error: unknown; what?: string }) {
   const problem = error instanceof Problem ? error : undefined;
   return (

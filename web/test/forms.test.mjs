@@ -399,6 +399,22 @@ test('what one person typed or opened is not on the page of another one who logs
   await until('the form', async () => (await value()) !== undefined);
 });
 
+test('what one person selected is not selected for another one who logs in in a second tab', { skip, timeout: 600_000 }, async () => {
+  await stage.openRun('slow');
+  await stage.open(page, 'runs');
+  await page.click('[aria-label=Runs] .row .pick');
+  await page.waitForSelector('.bulk');
+  const me = await page.evaluate(() => fetch('api/v1/me').then((answer) => answer.json()));
+  await held((request) => /\/api\/v1\/me$/.test(request.url()), async ({ answer }) => {
+    await page.evaluate(() => { window.look = setInterval(() => dispatchEvent(new Event('visibilitychange')), 500); });
+    await answer({ ...me, name: 'bob' });
+    await page.evaluate(() => clearInterval(window.look));
+    await until('the runs without a selection', () => page.evaluate(() => document.querySelector('[aria-label=Runs] .row') && !document.querySelector('.bulk')));
+  });
+  await page.reload();
+  await page.waitForSelector('[aria-label=Runs] .row');
+});
+
 test('an unsent job is discarded by its button, and not by an earlier one that is taken late', { skip, timeout: 600_000 }, async () => {
   const value = () => page.$eval('#key', (e) => e.value);
   const params = () => page.$eval('#params', (e) => e.value);

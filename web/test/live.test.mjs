@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
 import { quiet } from './quiet.mjs';
 import { key, missing, Stage, until } from './stage.mjs';
 
@@ -252,6 +251,18 @@ test('the banner goes with the answer for the topic that it was about', { skip, 
   await page.waitForSelector('.banner');
   await page.evaluate((data) => window.happens({ topic: 'workers', data }), data);
   await until('no banner', async () => !(await page.$('.banner')));
+  const heard = (text) => until(text, () => page.$$eval('.notes .aloud[role=status]', (all, text) => all.some((e) => e.textContent.includes(text)), text));
+  await heard('The connection is back.');
+
+  // On any page, a new row of *Needs a person* is announced, and the rows before are not.
+  await streams(page, '/needs');
+  const needs = await stage.get('/needs');
+  const row = (name) => ({ kind: 'job type', name, code: 'HELD', detail: `${name} waits for you`, actions: [] });
+  const happens = (...names) => page.evaluate((data) => window.happens({ topic: '/needs', data }), { ...needs, total: names.length, needs: names.map(row) });
+  await happens('first');
+  await heard('Needs a person: first: first waits for you');
+  await happens('second', 'first');
+  await heard('Needs a person: second: second waits for you');
   await page.close();
 });
 
@@ -584,18 +595,54 @@ test('what was not executed of a run that failed is chosen, until it is unticked
 });
 
 test('a run counts its stale jobs among the failed ones, in its header and below', { skip, timeout: 600_000 }, async () => {
-  const topic = `/runs/${key(await stage.openRun('slow'))}`;
+  const path = `/runs/${(await stage.openRun('slow')).replaceAll('/', '~')}`;
+  const run = await stage.get(path);
+  const [few, many] = [{ completed: 7, failed: 2, stale: 1 }, { completed: 27, failed: 2, stale: 1 }];
+  const snapshot = (counts, total) => ({ ...run, counts, progress: { total, ended: total, running: 0, failed: 3 } });
+  const map = { workflow_id: run.workflow_id, total: 30, states: ['failed', 'stale', 'completed'], roles: ['failed', 'failed', 'done'], counts: many, map: Buffer.from([0, 0, 1, ...Array(27).fill(2)]).toString('base64') };
+  const answers = { [path]: snapshot(few, 10), [`${path}/map`]: map };
+  const page = await stage.page();
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    const asked = decodeURIComponent(request.url().replace(/.*\/api\/v1/, ''));
+    if (asked.startsWith('/events')) return request.abort();
+    return answers[asked] ? request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify(answers[asked]) }) : request.continue();
+  });
+  const shows = (selector, wanted) => until(wanted.join(), () => page.$$eval(selector, (all, wanted) => all.map((e) => e.textContent.replace(/^running, /, '')).join() === wanted, wanted.join())).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
+  await page.goto(`${stage.base}#${path}`);
+  await shows('.title .word', ['3 of 10 failed']);
+  await shows('.counts .chip', ['7 completed', '3 failed, 1 of them stale']);
+
+  // More jobs have a map, whose counts are links.
+  answers[path] = snapshot(many, 30);
+  await page.reload();
+  await shows('.title .word', ['3 of 30 failed']);
+  await shows('.counted a', ['failed 3', '1 of them stale', 'completed 27']);
+  await page.click('.counted a');
+  await until('a filter for both', () => page.evaluate(() => /state=failed%2Cstale/.test(location.hash) && [...document.querySelectorAll('main .choice select')].some((e) => e.selectedOptions[0]?.textContent === 'failed or stale')));
+  await page.close();
+});
+
+test('the times of a run have their room before its first job begins', { skip, timeout: 600_000 }, async () => {
+  const topic = `/runs/${(await stage.openRun('slow')).replaceAll('/', '~')}/times`;
+  const begun = await until('a job that runs', async () => { const of = await stage.get(topic); return of.bars.id.length === 1 && of; });
+  const none = { ...begun, bars: Object.fromEntries(Object.entries(begun.bars).map(([name, value]) => [name, ['states', 'workers'].includes(name) ? value : []])) };
   const page = await told();
-  await stage.open(page, topic.slice(1));
-  await streams(page, topic);
-  const data = { ...(await stage.get(topic)), counts: { completed: 7, failed: 2, stale: 1 }, progress: { total: 10, ended: 10, running: 0, failed: 3 } };
-  const says = async () => [await page.$eval('.title .word', (e) => e.textContent.replace(/^.*, /, '')), await page.$$eval('.counts .chip', (all) => all.map((e) => e.textContent))];
-  const wanted = ['3 of 10 failed', ['7 completed', '3 failed, 1 of them stale']];
-  // Its stream may bring the true numbers meanwhile.
-  await until('its numbers', async () => {
-    await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
-    return isDeepStrictEqual(await says(), wanted);
-  }).catch(async () => assert.deepEqual(await says(), wanted));
+  for (const width of [390, 1440]) {
+    await page.setViewport({ width, height: 844 });
+    await stage.open(page, topic.slice(1).replace(/\/times$/, ''));
+    await streams(page, topic);
+    // Its stream may bring the true times meanwhile.
+    const height = (data) => until(`times of ${data.bars.id.length} jobs`, async () => {
+      await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
+      return page.$$eval('main section', (all, n) => {
+        const times = all.find((e) => e.querySelector('h2')?.textContent.startsWith('Times'));
+        return times?.querySelectorAll('.tl-track .tl-bar').length === n && times.getBoundingClientRect().height;
+      }, data.bars.id.length);
+    });
+    const [before, after] = [await height(none), await height(begun)];
+    assert.equal(after, before, `at ${width} px`);
+  }
   await page.close();
 });
 

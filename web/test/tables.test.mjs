@@ -290,6 +290,54 @@ test('a header sorts: by key too, with its direction in the address and in aria-
   await until('what was sorted', () => page.$eval('.table-tools .end', (e) => /\d+ runs?, sorted|the newest 500 of more are shown and sorted/.test(e.textContent)));
 });
 
+test('the row with the keyboard is in sight, also when the user sorts; a change of somebody else scrolls nothing', options, async () => {
+  const low = await stage.page({ width: 1440, height: 160 });
+  const table = '[role=grid][aria-label="Job types"]';
+  await stage.open(low, 'job-types');
+  await low.waitForSelector(`${table} .row`);
+  const place = () => low.$eval(table, (e) => {
+    const [box, head, at] = [e, e.querySelector('.rows-head'), e.querySelector('.row.at')].map((one) => one?.getBoundingClientRect());
+    return { top: e.scrollTop, more: e.scrollHeight - e.clientHeight, at: e.querySelector('.row.at .name')?.textContent, seen: at !== undefined && at.top >= head.bottom - 1 && at.bottom <= box.top + e.clientTop + e.clientHeight + 1 };
+  });
+  const sees = (name) => until(`${name} in sight`, async () => { const { at, seen } = await place(); return at === name && seen; }).catch(async (cause) => { throw new Error(JSON.stringify(await place()), { cause }); });
+  const sort = () => low.$eval(`${table} .sort`, (e) => e.click());
+  assert.ok((await place()).more > 68, 'the table scrolls');
+  await low.focus(table);
+  for (const name of ['compact', 'failing', 'nightly', 'slow', 'wide']) {
+    await low.keyboard.press('j');
+    await sees(name);
+  }
+  for (const direction of ['ascending', 'descending']) {
+    await sort();
+    await low.waitForSelector(`${table} [aria-sort=${direction}]`);
+    await sees('wide');
+  }
+  // Where the user looks stays.
+  await low.$eval(table, (e) => { e.scrollTop = e.scrollHeight; });
+  await until('the other end', () => low.$$eval(`${table} .row`, (all) => all.at(-1).textContent.startsWith('compact')));
+  const { top, seen } = await place().catch(() => ({}));
+  await stage.shell('roundsman pause compact --reason disks');
+  await until('the change', () => low.$$eval(`${table} .row`, (all) => /paused/.test(all.at(-1).textContent)));
+  assert.deepEqual([(await place()).top, (await place()).seen], [top, seen]);
+  assert.equal(seen, false);
+  await stage.shell('roundsman resume compact');
+  await low.close();
+});
+
+test('a list that its filters have emptied names them and what was searched, and shows all again', options, async () => {
+  const workers = (await stage.get('/workers')).total;
+  for (const [route, text] of [
+    ['workers?name=nobody&state=OFFLINE', `None of ${workers} workers has the name, host or label nobody and the state offline.`],
+    ['job-types?name=nothing', 'None of 5 job types has the name, handler or lane nothing.'],
+    ['runs?state=skipped&name=none', 'No run that is kept has the state skipped and the job type none.'],
+  ]) {
+    await stage.open(page, route);
+    await until(text, () => page.$eval('.tabled .empty', (e, text) => e.innerText.startsWith(text), text)).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
+    await click('.tabled .empty button', 'Show all');
+    await page.waitForSelector('[role=grid] .row');
+  }
+});
+
 test('a hidden column stays hidden, in this table only', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');

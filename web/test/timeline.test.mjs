@@ -135,6 +135,24 @@ test('a row of job types has its last runs, each of them a link', { skip, timeou
   await hrefIs(runs[0].workflow_id);
 });
 
+test('a DAG that failed since yesterday has its last runs, each of them a link', { skip, timeout: 600_000 }, async () => {
+  const file = join(stage.dir, 'flops.yaml');
+  writeFileSync(file, 'version: 1\nname: flops\ntasks:\n  - {id: only, command: ["false"]}\n');
+  for (const name of ['first', 'second']) {
+    await stage.shell(`roundsman dag run ${file} --as ${name} --detach`);
+    await until(`the end of ${name}`, async () => (await stage.get(`/runs/dag~flops~${name}`)).ended_at);
+  }
+  const ids = async () => (await stage.get('/run-strips?dag=flops')).dags[0]?.runs.map((run) => run.workflow_id).join();
+  await until('both runs in its strip', async () => (await ids()) === 'dag/flops/first,dag/flops/second');
+  await stage.open(page, '');
+  const link = '[aria-label="Runs that failed since yesterday"] .strip-link[aria-label*="flops"]';
+  await until('two runs', () => page.$eval(link, (e) => /run 2 of 2: failed/.test(e.getAttribute('aria-label'))));
+  await page.focus(link);
+  await page.keyboard.press('Home');
+  await until('the first run', async () => (await page.$eval(link, (e) => e.getAttribute('href'))) === hrefOf('dag/flops/first'));
+  await until('the last runs of a job type beside it', () => page.$('[aria-label="Runs that failed since yesterday"] .strip-link[aria-label*="flaky"]'));
+});
+
 test('arrow keys go from bar to bar, Enter opens it; [ and ] go earlier and later', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'calendar');
   await page.waitForSelector('.tl-canvas, .tl-bar');

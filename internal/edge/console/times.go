@@ -18,21 +18,23 @@ import (
 const (
 	// timesGap is the minimum time between fetches of the times of a run: those of 10,000 jobs have 400 kB.
 	timesGap = 5 * time.Second
-	// stripsGap is the same for the last runs of job types, which need lists of up to 1,000 runs.
+	// stripsGap is the same for the last runs of job types and DAGs, which need lists of up to 1,000 runs.
 	stripsGap  = 30 * time.Second
 	timesEvery = 30 * time.Second
 	// nightSteady is the precision of the ends of a night, so that its ETag and its picture stay the same.
 	nightSteady = 15 * time.Minute
 )
 
-// RunStrips has the last runs of job types.
+// RunStrips has the last runs of job types and DAGs.
 type RunStrips struct {
 	Strips []times.RunStrip `json:"strips"`
+	DAGs   []times.DAGStrip `json:"dags"`
 	AsOf   time.Time        `json:"as_of"`
 }
 
 type stripsInput struct {
-	JobType []string `query:"job_type" required:"true" minItems:"1" maxItems:"100" doc:"These job types"`
+	JobType []string `query:"job_type" maxItems:"100" doc:"These job types"`
+	DAG     []string `query:"dag" maxItems:"20" doc:"These DAGs"`
 	Limit   int      `query:"limit" minimum:"1" maximum:"100" default:"30" doc:"At most so many runs of each"`
 }
 
@@ -91,22 +93,26 @@ func addHistory(a *api.API) {
 	known := new(times.Memory)
 	live := func() *feed.Topic { return &feed.Topic{Every: time.Minute, Gap: stripsGap, Of: api.ChangesOfRuns()} }
 	api.Add(a, api.Operation{
-		ID: "list-run-strips", Method: http.MethodGet, Path: "/run-strips", Tag: "job types", Summary: "List the last runs of several job types: when they ran and how they ended",
+		ID: "list-run-strips", Method: http.MethodGet, Path: "/run-strips", Tag: "job types", Summary: "List the last runs of several job types and DAGs: when they ran and how they ended",
 		May: access.Permission{Verb: access.View, Kind: access.JobTypes}, Reach: api.Some,
 		Live: live(),
 	}, func(ctx context.Context, call *api.Call, in *stripsInput) (RunStrips, error) {
-		answer := RunStrips{Strips: []times.RunStrip{}, AsOf: time.Now().UTC()}
-		for _, name := range in.JobType {
+		answer := RunStrips{Strips: []times.RunStrip{}, DAGs: []times.DAGStrip{}, AsOf: time.Now().UTC()}
+		for _, name := range slices.Concat(in.JobType, in.DAG) {
 			if err := jobtype.ValidateName(name); err != nil {
 				return answer, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 			}
 		}
+		var err error
 		names := slices.DeleteFunc(slices.Clone(in.JobType), func(name string) bool { return !call.Sees(access.Scope{JobType: name}) })
-		if len(names) == 0 {
-			return answer, nil
+		if len(names) > 0 {
+			if answer.Strips, err = times.Strips(ctx, call.Client.Runs(), names, in.Limit); err != nil {
+				return answer, err
+			}
 		}
-		strips, err := times.Strips(ctx, call.Client.Runs(), names, in.Limit)
-		answer.Strips = strips
+		viewRuns := access.Permission{Verb: access.View, Kind: access.Runs}
+		names = slices.DeleteFunc(slices.Clone(in.DAG), func(name string) bool { return !call.Rights.Allows(viewRuns, access.Scope{DAG: name}) })
+		answer.DAGs, err = times.DAGStrips(ctx, call.Client.Runs(), names, in.Limit)
 		return answer, err
 	})
 	api.Add(a, api.Operation{

@@ -1,5 +1,6 @@
 // The map of the jobs of a run: a cell per job in the order of their numbers. It is there while the run lasts and
 // afterwards, from the record.
+import { Fragment } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { isFailed, type Role, spoken, State } from '../design/state';
@@ -35,10 +36,14 @@ export function JobMap({ run }: { run: Snapshot }) {
 
 const order: Role[] = ['failed', 'timeout', 'done', 'running', 'waiting', 'person', 'canceled', 'unknown', 'skipped', 'plan'];
 
+// withStale adds the stale jobs of a run to its failed ones, as the server does for its header.
+export const withStale = ({ stale = 0, ...of }: Record<string, number>): Record<string, number> => ({ ...of, failed: (of.failed ?? 0) + stale });
+
 // Spread is one bar of all jobs by state, with the counts below.
 function Spread({ of }: { of: RunMap }) {
+  const all = withStale(of.counts);
   const counts = of.states
-    .map((state, i) => ({ state, role: of.roles[i] as Role, n: of.counts[state] ?? 0 }))
+    .map((state, i) => ({ state, role: of.roles[i] as Role, n: all[state] ?? 0 }))
     .filter(({ n }) => n > 0)
     .sort((a, b) => order.indexOf(a.role) - order.indexOf(b.role));
   return (
@@ -48,19 +53,27 @@ function Spread({ of }: { of: RunMap }) {
           <i key={state} class={role} style={{ flex: `${n} 0 0` }} />
         ))}
       </div>
-      <Counted of={counts} />
+      <Counted of={counts} stale={of.counts.stale} />
     </>
   );
 }
 
-// Counted has a link from each count to the items in this state.
-export const Counted = ({ of }: { of: { state: string; role: Role; n: number }[] }) => (
+const hrefOf = (state: string) => hrefWith({ state, find: '', id: '', since: '', until: '' });
+
+// Counted has a link from each count to the items in this state. The failed ones include the stale ones.
+export const Counted = ({ of, stale = 0 }: { of: { state: string; role: Role; n: number }[]; stale?: number | undefined }) => (
   <span class="counted">
-    {of.map(({ state, role, n }) => (
-      <a key={state} href={hrefWith({ state, find: '', id: '', since: '', until: '' })}>
-        <State word={state} role={role} /> {n.toLocaleString('en')}
-      </a>
-    ))}
+    {of.map(({ state, role, n }) => {
+      const both = state === 'failed' && stale > 0;
+      return (
+        <Fragment key={state}>
+          <a href={hrefOf(both ? 'failed,stale' : state)}>
+            <State word={state} role={role} /> {n.toLocaleString('en')}
+          </a>
+          {both && <a href={hrefOf('stale')}>{stale.toLocaleString('en')} of them stale</a>}
+        </Fragment>
+      );
+    })}
   </span>
 );
 

@@ -12,7 +12,7 @@ import { href } from '../route';
 import { duration, place, span, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Holds, JobType, Reason, RunRef, ShownJobType } from '../types';
 import { AwaitedCause, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
-import { upper } from '../words';
+import { plural, upper } from '../words';
 import { WhoChanged } from './changes';
 import './jobtype.css';
 
@@ -245,7 +245,7 @@ function list(calendar: Calendar | undefined): string {
 function Held({ name }: { name: string }) {
   const held = useGet<Holds>(`${path(name)}/keys`);
   return (
-    <Section title="Held back" note={held.data && held.data.total > 0 ? `${held.data.total} keys` : undefined}>
+    <Section title="Held back" note={held.data && held.data.total > 0 ? plural(held.data.total, 'key') : undefined}>
       <Loaded of={held} what="What is held back">
         {({ holds }) => (
           <Table

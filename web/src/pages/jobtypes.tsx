@@ -10,6 +10,7 @@ import type { JobType, JobTypeList } from '../types';
 import { Choice, Filters, type Head, Loaded, Page, State } from '../ui';
 import { actsOnJobType } from '../verbs';
 import { plural } from '../words';
+import { NoMatch } from './none';
 
 export function jobTypeState({ standing }: JobType) {
   return <State word={standing.state} title={standing.detail} />;
@@ -61,6 +62,11 @@ function matches(type: JobType, text: string, state: string): boolean {
   return true;
 }
 
+const states = new Map([
+  ['running', 'running'],
+  ['stopped', 'paused, disabled or faulty'],
+]);
+
 export function JobTypes({ params }: { params: URLSearchParams }) {
   const found = useGet<JobTypeList>('/job-types?limit=1000');
   const text = params.get('name') ?? '';
@@ -75,11 +81,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
       <Choice
         label="State"
         value={state}
-        of={[
-          ['', 'all'],
-          ['running', 'running'],
-          ['stopped', 'paused, disabled or faulty'],
-        ]}
+        of={[['', 'all'], ...states]}
         set={(value) => setParams({ state: value })}
       />
     </Filters>
@@ -101,7 +103,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
     >
       <Loaded of={found} what="Job types">
         {({ job_types, next, total }) => (
-          <Strips names={job_types.map((type) => type.name)}>
+          <Strips.Provider value={job_types.map((type) => type.name)}>
             <Rows
               label="Job types"
               rows={job_types.filter((type) => matches(type, text, state))}
@@ -124,7 +126,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
                     <code>roundsman apply --config roundsman.yaml</code>.
                   </>
                 ) : (
-                  'No job type matches these filters.'
+                  <NoMatch of={`None of ${plural(job_types.length, 'job type')}`} filters={{ name: ['the name, handler or lane', text], state: ['the state', states.get(state) ?? ''] }} />
                 )
               }
               columns={[
@@ -146,7 +148,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
                 { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '10rem', sort: 'lane', value: (type) => type.spec.lane },
               ]}
             />
-          </Strips>
+          </Strips.Provider>
         )}
       </Loaded>
     </Page>

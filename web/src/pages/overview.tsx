@@ -148,7 +148,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
         {({ runs }) => {
           const byName = Map.groupBy(runs ?? [], nameOf);
           return (
-            <Strips names={[...byName.keys()]}>
+            <Strips.Provider value={[...byName].flatMap(([name, [run]]) => (run?.job_type ? name : []))}>
               <Table
                 label="Runs that failed since yesterday"
                 stacked
@@ -175,7 +175,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                   },
                   {
                     name: 'Last runs',
-                    show: ([run]) => run?.job_type && <LastRuns name={run.job_type} />,
+                    show: ([run]) => run && <LastRuns name={nameOf(run)} dag={!run.job_type} />,
                     optional: true,
                     full: true,
                   },
@@ -187,7 +187,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                   },
                 ]}
               />
-            </Strips>
+            </Strips.Provider>
           );
         }}
       </Loaded>

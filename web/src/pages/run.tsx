@@ -8,7 +8,7 @@ import { useFirst, useGet, useWindow, type Windowed } from '../data';
 import { isFailed, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
-import { fewest, JobMap } from '../graph/jobs';
+import { fewest, JobMap, withStale } from '../graph/jobs';
 import { later } from '../later';
 import { lookOf, Prose, runName, RunName, Said } from '../names';
 import { Remedies } from '../remedies';
@@ -255,9 +255,10 @@ function Phases({ run }: { run: Snapshot }) {
   );
 }
 
-// Counts shows the nonzero counts of a run. As in its header, failed includes the stale jobs.
-function Counts({ of: { stale = 0, ...of } }: { of: Record<string, number> }) {
-  const shown = Object.entries({ ...of, failed: (of.failed ?? 0) + stale }).filter(([, n]) => n > 0);
+// Counts shows the nonzero counts of a run.
+function Counts({ of }: { of: Record<string, number> }) {
+  const { stale = 0 } = of;
+  const shown = Object.entries(withStale(of)).filter(([, n]) => n > 0);
   if (shown.length === 0) return null;
   return (
     <p class="counts">
@@ -275,6 +276,9 @@ const states = {
   group: ['pending', 'assigned', 'running', 'recalling', 'held', 'completed', 'warning', 'failed', 'canceled', 'stale', 'expired', 'not_started'],
   dag: ['pending', 'ready', 'running', 'completed', 'warning', 'failed', 'upstream_failed', 'skipped', 'canceled'],
 };
+
+// statesOf are the states of the filter. A link may have several at once.
+const statesOf = (run: Snapshot, state: string) => [...new Set([...states[run.kind], state])].filter(Boolean);
 
 // pageOf is the number of items per request.
 const pageOf = 100;
@@ -298,7 +302,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
       <Choice
         label="State"
         value={state}
-        of={[['', 'all'], ...states[run.kind].map((word): [string, string] => [word, spoken(word)])]}
+        of={[['', 'all'], ...statesOf(run, state).map((word): [string, string] => [word, spoken(word).replace(',', ' or ')])]}
         set={(value) => setParams({ state: value })}
       />
       {of !== '' && (
@@ -334,7 +338,7 @@ function noneOf(run: Snapshot, what: string, find: string, state: string, timed:
   return (
     <>
       None of {total === undefined ? 'its' : total.toLocaleString('en')} {what.toLowerCase()} {timed ? 'ran in this time and is' : 'is'} {find !== '' && <code>{find}</code>} {find !== '' && state !== '' && 'and '}
-      {state !== '' && `in the state ${spoken(state)}`}.{' '}
+      {state !== '' && `in the state ${spoken(state).replace(',', ' or ')}`}.{' '}
       <button type="button" onClick={() => setParams({ find: '', id: '', state: '', since: '', until: '' })}>
         Show all
       </button>

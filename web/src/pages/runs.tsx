@@ -16,8 +16,20 @@ import { brief, localized, Time, Took, useTold } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { type Answer, Choice, Failure, Filters, Find, type Head, Loaded, Page, Section, State, Table, useMedium } from '../ui';
 import { counted, plural } from '../words';
+import { NoMatch } from './none';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
+
+const spans = new Map([
+  ['1', 'an hour'],
+  ['24', 'a day'],
+  ['168', 'a week'],
+]);
+
+const kinds = new Map([
+  ['group', 'job types'],
+  ['dag', 'DAGs'],
+]);
 
 const minute = 60_000;
 
@@ -84,22 +96,13 @@ export function Runs({ params }: { params: URLSearchParams }) {
       <Choice
         label="Started within"
         value={since}
-        of={[
-          ['', 'all that is kept'],
-          ['1', 'an hour'],
-          ['24', 'a day'],
-          ['168', 'a week'],
-        ]}
+        of={[['', 'all that is kept'], ...spans]}
         set={(value) => setParams({ since: value })}
       />
       <Choice
         label="Kind"
         value={kind}
-        of={[
-          ['', 'job types and DAGs'],
-          ['group', 'job types'],
-          ['dag', 'DAGs'],
-        ]}
+        of={[['', 'job types and DAGs'], ...kinds]}
         set={(value) => setParams({ kind: value })}
       />
       <Choice
@@ -129,7 +132,12 @@ export function Runs({ params }: { params: URLSearchParams }) {
         path={path}
         tools={tools}
         filter={JSON.stringify([kind, name, state, since, dry])}
-        filtered={[kind, name, state, since, dry, key].some(Boolean)}
+        filters={{
+          state: ['the state', state.replaceAll(',', ', ')],
+          name: [kind === 'dag' ? 'the DAG' : 'the job type', name],
+          since: ['a start within', spans.get(since) ?? ''],
+          kind: ['the kind', kinds.get(kind) ?? ''],
+        }}
       />
     </Page>
   );
@@ -223,7 +231,7 @@ interface Listed {
   tools: ComponentChildren;
   // filter is the choice of the user. The path has more, like the order.
   filter: string;
-  filtered: boolean;
+  filters: Record<string, [string, string]>;
 }
 
 // readRuns returns the first runs of the list.
@@ -239,7 +247,7 @@ async function readRuns(path: string, to: number): Promise<Run[]> {
   return found.slice(0, to);
 }
 
-function List({ found, runs, more, partial, by, path, tools, filter, filtered }: Listed) {
+function List({ found, runs, more, partial, by, path, tools, filter, filters }: Listed) {
   return (
     <Rows
       label="Runs"
@@ -261,10 +269,8 @@ function List({ found, runs, more, partial, by, path, tools, filter, filtered }:
         failed: (run) => isFailure(run.standing.role),
       }}
       empty={
-        filtered ? (
-          <>
-            No run matches these filters. <a href={href('runs')}>Show all</a>.
-          </>
+        Object.values(filters).some(([, value]) => value !== '') ? (
+          <NoMatch of="No run that is kept" filters={filters} />
         ) : (
           <>
             Nothing has run yet. <a href={href('job-types')}>Run a job type</a>, or wait until one is due.

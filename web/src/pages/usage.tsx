@@ -5,6 +5,7 @@ import { span, Time } from '../time';
 import type { Usage } from '../types';
 import { Empty, Loaded, Section } from '../ui';
 import { plural } from '../words';
+import './usage.css';
 
 type Part = Usage['spans'][number];
 

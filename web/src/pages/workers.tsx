@@ -9,8 +9,9 @@ import { localized, Time } from '../time';
 import type { ListedWorker, RemovedWorkers, Worker, WorkerList } from '../types';
 import { Choice, Filters, type Head, Loaded, Meter, Page, State } from '../ui';
 import { actsOnWorker } from '../verbs';
-import { Fleet, inUse } from './fleet';
 import { plural } from '../words';
+import { Fleet, inUse } from './fleet';
+import { NoMatch } from './none';
 
 // mostAsked is the number of workers whose slots in use are read, with two calls each.
 const mostAsked = 100;
@@ -128,7 +129,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
                     No worker has registered. Start one on each node: <code>roundsman worker --address HOST:7233</code>
                   </>
                 ) : (
-                  'No worker matches these filters.'
+                  <NoMatch of={`None of ${plural(workers.length, 'worker')}`} filters={{ name: ['the name, host or label', text], state: ['the state', spoken(state)] }} />
                 )
               }
               columns={[

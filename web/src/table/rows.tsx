@@ -68,6 +68,8 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     // Only rows that are measured need their ids: a function that is new makes it go through all rows.
     getItemKey: small ? (i) => (rows[i] === undefined ? i : id(rows[i])) : defaultKeyExtractor,
     overscan: 1,
+    // The head stands above the rows, a horizontal scroll bar below them.
+    scrollPaddingEnd: (small ? 0 : headHeight) + bar,
     initialOffset: begin,
     // The height of its style: the first rendering has the rows.
     initialRect: { width: 0, height: innerHeight * 0.7 },
@@ -86,6 +88,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     if (last >= rows.length - 1) onEnd?.();
   }, [last, rows.length, onEnd]);
 
+  const old = of?.isPlaceholderData || undefined;
   const [at, setAt] = useState<At | undefined>(() => (linked === '' ? stateOf<At>(`at ${label}`) : { id: linked, index: -1 }));
   const current = indexOf(rows, id, at);
   const [picked, setPicked] = useState<Picked<T>>(() => stateOf<Picked<T>>(`picked ${label}`) ?? { of: '', rows: new Map(), anchor: -1 });
@@ -248,6 +251,14 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     setFound(true);
     move(i);
   }, [rows.length, found, linked]);
+  // The row with the keyboard stays in sight if the user sorts. What somebody else changes scrolls nothing.
+  const order = sorting?.by;
+  const was = useRef({ order, seen: false });
+  useEffect(() => {
+    if (was.current.order !== order && old) return; // These rows are still in the order before.
+    if (was.current.order !== order && was.current.seen) virtual.scrollToIndex(current, { align: 'auto' });
+    was.current = { order, seen: current >= first && current <= last };
+  });
   const live = scroll.current && document.activeElement === scroll.current;
   useEffect(() => {
     if (!live || current < 0) return;
@@ -289,7 +300,6 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       }}
     />
   );
-  const old = of?.isPlaceholderData || undefined;
   if (rows.length === 0) {
     return (
       <div class="tabled" aria-busy={old}>

@@ -6,7 +6,7 @@ import { isFailed, looks, type Role, spoken } from '../design/state';
 import { href, runHref } from '../route';
 import { exact, span, useZone, zoneOf } from '../time';
 import type { RunHistory } from '../types';
-import { Loaded, Section, Table } from '../ui';
+import { Aloud, Loaded, Section, Table } from '../ui';
 import { plural } from '../words';
 import { labelOf, rounded } from './layout';
 import { textOf, tookOf } from './past';
@@ -148,9 +148,7 @@ function Bars({ history }: { history: RunHistory }) {
           {textOf(on)}
         </p>
       )}
-      <p class="aloud" role="status">
-        {on && textOf(on)}
-      </p>
+      <Aloud>{on && textOf(on)}</Aloud>
     </div>
   );
 }

@@ -32,8 +32,8 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
     <Section title="Times" note={found.data && `${plural(found.data.bars.id.length, what)} began${found.data.waiting > 0 ? `, ${found.data.waiting.toLocaleString('en')} did not` : ''}`}>
       <Loaded of={found} what="When its items ran" slow={many} height={many ? heightOf(run) : undefined}>
         {(times) =>
-          times.bars.id.length === 0 ? (
-            <Empty>No {what} has begun{open ? ' yet' : ''}.</Empty>
+          times.bars.id.length === 0 && !open ? (
+            <Empty>No {what} has begun.</Empty>
           ) : (
             <Times run={run} times={times} by={by} params={params} dag={dag}>
               <span class="seg" role="group" aria-label="Rows">
@@ -144,6 +144,8 @@ function rowsOf(run: Snapshot, times: RunTimes, by: 'worker' | 'item', now: numb
       if (ms > 0 && now !== undefined && to > now) rows.get(id)?.bars.push({ id: `${id} until`, from: now, to, role: 'plan', look: 'forecast', text: `${id}: may take until ${exact(new Date(to))}` });
     }
   }
+  // Before the first bar, an empty row keeps its room. The page below does not move when a job begins.
+  if (rows.size === 0) rows.set('', { id: '', name: run.kind === 'dag' ? 'no task yet' : 'no job yet', bars: [] });
   const all = [...rows.values()];
   if (by === 'worker') return all.sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   const first = (row: Row) => Math.min(...row.bars.map((bar) => bar.from));

@@ -1,4 +1,4 @@
-// The last runs of many job types, one list for all rows of a table.
+// The last runs of job types and DAGs, one list for all job types of a table.
 import { createContext } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import { query } from '../api';
@@ -13,23 +13,19 @@ import { textOf, tookOf } from './past';
 // atOnce is the number of job types in one request. Names in fixed groups give many viewers the same picture.
 const atOnce = 50;
 
-const Known = createContext<Map<string, string[]>>(new Map());
+// Strips has the names of the job types of the rows below it.
+export const Strips = createContext<string[]>([]);
 
-// Strips gives the rows below it the last runs of these job types.
-export function Strips({ names, children }: { names: string[]; children: preact.ComponentChildren }) {
-  const groups = new Map<string, string[]>();
-  for (let i = 0; i < names.length; i += atOnce) for (const name of names.slice(i, i + atOnce)) groups.set(name, names.slice(i, i + atOnce));
-  return <Known.Provider value={groups}>{children}</Known.Provider>;
-}
-
-// LastRuns are the last 30 runs of a job type. The link leads to the run under the pointer, or to the one chosen with
-// the arrow keys: one element for all bars, since a list has hundreds of them.
-export function LastRuns({ name }: { name: string }) {
-  const group = useContext(Known).get(name) ?? [name];
-  const found = useGet<RunStrips>(`/run-strips${query({ job_type: group.join(',') })}`);
+// LastRuns are the last 30 runs of a job type, or of a DAG. The link leads to the run under the pointer, or to the one
+// chosen with the arrow keys: one element for all bars, since a list has hundreds of them.
+export function LastRuns({ name, dag }: { name: string; dag?: boolean }) {
+  const names = useContext(Strips);
+  const from = Math.floor(names.indexOf(name) / atOnce) * atOnce;
+  const found = useGet<RunStrips>(`/run-strips${query(dag ? { dag: name } : { job_type: names.slice(from, from + atOnce).join(',') })}`);
   const [at, setAt] = useState<number>();
   if (!found.data) return <span class="faint">{found.error ? '–' : '…'}</span>;
-  const runs = found.data.strips.find((strip) => strip.job_type === name)?.runs ?? [];
+  const { strips, dags } = found.data;
+  const runs = (dag ? dags[0] : strips.find((strip) => strip.job_type === name))?.runs ?? [];
   const chosen = at === undefined ? runs.at(-1) : runs[at];
   if (!chosen) return <span class="faint">none yet</span>;
   const keys = (event: KeyboardEvent) => {

@@ -86,8 +86,12 @@ func TestAFilterThatNoRunMatchesIsRefused(t *testing.T) {
 	t.Parallel()
 	runs := starter.New(&lagging{}, "", nil).Runs()
 	for _, filter := range []starter.RunFilter{
-		{Kind: starter.KindDAG, JobType: "scrub"}, {Kind: starter.KindDAG, JobTypes: []string{"scrub"}}, {Kind: starter.KindDAG, JobTypes: []string{"scrub"}, SubDAGs: true},
-		{Kind: starter.KindGroup, DAG: "nightly"}, {JobType: "scrub", DAG: "nightly"}, {JobTypes: []string{"scrub"}, DAG: "nightly"},
+		{Kind: starter.KindDAG, JobType: "scrub"},
+		{Kind: starter.KindDAG, JobTypes: []string{"scrub"}},
+		{Kind: starter.KindDAG, JobTypes: []string{"scrub"}, SubDAGs: true},
+		{Kind: starter.KindGroup, DAG: "nightly"},
+		{JobType: "scrub", DAG: "nightly"},
+		{JobTypes: []string{"scrub"}, DAG: "nightly"},
 	} {
 		_, err := runs.List(t.Context(), filter)
 		var invalid *starter.InvalidError

@@ -15,13 +15,13 @@ import (
 
 // filled sets every field below value, so that a setting that is added later is filled, too.
 func filled(value reflect.Value) {
-	switch value.Kind() { //nolint:exhaustive // a spec has no others
+	switch value.Kind() {
 	case reflect.Pointer:
 		value.Set(reflect.New(value.Type().Elem()))
 		filled(value.Elem())
 	case reflect.Struct:
-		for i := range value.NumField() {
-			filled(value.Field(i))
+		for _, field := range value.Fields() {
+			filled(field)
 		}
 	case reflect.Slice:
 		if value.Type() == reflect.TypeFor[json.RawMessage]() {
@@ -55,7 +55,7 @@ func everyChange(value reflect.Value, path string, visit func(path string)) {
 		visit(path)
 		value.Set(before)
 	}
-	switch value.Kind() { //nolint:exhaustive // a spec has no others
+	switch value.Kind() {
 	case reflect.Pointer:
 		everyChange(value.Elem(), path, visit)
 		try(reflect.Zero(value.Type()))

@@ -290,7 +290,7 @@ func TestOddSizes(t *testing.T) {
 	slots := []int64{math.MinInt64, -1, 0, 1, 2, 1 << 40, math.MaxInt64}
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom(sizes)
-		topology := servers(6, 3, func(i int) plan.Disk {
+		topology := servers(6, 3, func(int) plan.Disk {
 			return plan.Disk{Type: "hdd", Max: rapid.SampledFrom(slots).Draw(t, "slots"), TotalBytes: size.Draw(t, "total"), FreeBytes: size.Draw(t, "free")}
 		})
 		topology.LimitBytes = size.Draw(t, "limit")
@@ -352,7 +352,7 @@ func TestOddSizes(t *testing.T) {
 func TestShardsOfAnotherRatioAreNoWholeSet(t *testing.T) {
 	t.Parallel()
 	for bits, finished := range map[uint32]bool{1<<14 - 1: true, 1<<15 - 2: false, (1<<20 - 1) &^ (1<<6 - 1): false, 1<<20 - 1: false} {
-		topology := servers(5, 5, func(i int) plan.Disk { return plan.Disk{Type: "hdd", Max: 100} })
+		topology := servers(5, 5, func(int) plan.Disk { return plan.Disk{Type: "hdd", Max: 100} })
 		topology.Servers[0].Disks[0].Volumes = []plan.Volume{{ID: 1, Size: 990, ReadOnly: true}}
 		for shard := range 20 {
 			if bits&(1<<shard) != 0 {

@@ -136,11 +136,13 @@ func TestNextInstantsAreThoseOfTemporal(t *testing.T) {
 		want []string
 	}{
 		{
-			contract.ScheduleSpec{Cron: []string{"30 23 * * *"}, Days: []string{"sun"}, Timezone: "America/Santiago"}, time.Date(2026, 9, 4, 0, 0, 0, 0, time.UTC),
+			contract.ScheduleSpec{Cron: []string{"30 23 * * *"}, Days: []string{"sun"}, Timezone: "America/Santiago"},
+			time.Date(2026, 9, 4, 0, 0, 0, 0, time.UTC),
 			[]string{"2026-09-14T02:30:00Z", "2026-09-21T02:30:00Z"},
 		},
 		{
-			contract.ScheduleSpec{Cron: []string{"0 0 * * *"}, Timezone: "Australia/Lord_Howe"}, time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC),
+			contract.ScheduleSpec{Cron: []string{"0 0 * * *"}, Timezone: "Australia/Lord_Howe"},
+			time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC),
 			[]string{"2026-10-02T13:30:00Z", "2026-10-03T13:30:00Z", "2026-10-04T13:00:00Z", "2026-10-05T13:00:00Z"},
 		},
 	} {

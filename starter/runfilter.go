@@ -44,8 +44,7 @@ func (f RunFilter) hasScheduled() bool {
 
 // check refuses filters that no run matches.
 func (f RunFilter) check() error {
-	switch {
-	case f.Kind == KindDAG && (f.JobType != "" && !f.SubDAGs || len(f.JobTypes) > 0), f.DAG != "" && (f.Kind == KindGroup || f.JobType != "" || len(f.JobTypes) > 0):
+	if f.Kind == KindDAG && (f.JobType != "" && !f.SubDAGs || len(f.JobTypes) > 0) || f.DAG != "" && (f.Kind == KindGroup || f.JobType != "" || len(f.JobTypes) > 0) {
 		return Invalidf("a run is of a job type or of a DAG: choose one of both")
 	}
 	return nil
@@ -112,17 +111,11 @@ func (f RunFilter) times() []string {
 	if f.Running {
 		terms = append(terms, contract.QueryOpen)
 	}
-	if !f.Since.IsZero() {
-		terms = append(terms, fmt.Sprintf("StartTime >= '%s'", f.Since.UTC().Format(time.RFC3339Nano)))
-	}
-	if !f.Until.IsZero() {
-		terms = append(terms, fmt.Sprintf("StartTime <= '%s'", f.Until.UTC().Format(time.RFC3339Nano)))
-	}
-	if !f.EndedSince.IsZero() {
-		terms = append(terms, fmt.Sprintf("CloseTime >= '%s'", f.EndedSince.UTC().Format(time.RFC3339Nano)))
-	}
-	if !f.EndedUntil.IsZero() {
-		terms = append(terms, fmt.Sprintf("CloseTime <= '%s'", f.EndedUntil.UTC().Format(time.RFC3339Nano)))
+	bounds := [...]time.Time{f.Since, f.Until, f.EndedSince, f.EndedUntil}
+	for i, compared := range [...]string{"StartTime >=", "StartTime <=", "CloseTime >=", "CloseTime <="} {
+		if at := bounds[i]; !at.IsZero() {
+			terms = append(terms, fmt.Sprintf("%s '%s'", compared, at.UTC().Format(time.RFC3339Nano)))
+		}
 	}
 	return terms
 }

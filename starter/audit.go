@@ -103,6 +103,7 @@ type AuditFound struct {
 func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFound, error) {
 	var all AuditFound
 	limit := filter.Limit
+	filter.Object = cmp.Or(filter.Object, filter.Of) // A control plane of an earlier build knows only this.
 	for {
 		if limit > 0 {
 			filter.Limit = limit - len(all.Entries)

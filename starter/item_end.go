@@ -73,7 +73,7 @@ const SingleTask = "a single task"
 // missing is the error for an item that does not exist; tasks are those of the entry with its id, total is their number.
 func (r ItemRef) missing(tasks []Item, total int) error {
 	see := action.See(action.ListItems, action.Args{"run": r.Run.WorkflowID})
-	if len(tasks) == 0 {
+	if len(tasks) == 0 || r.Run.Kind() != KindDAG {
 		return &NotFoundError{What: r.what(), Name: r.String(), Hint: see}
 	}
 	return &NotFoundError{What: SingleTask, Name: r.String(), Hint: fmt.Sprintf("name one of its %d, such as %s; %s", total, tasks[0].ID, see)}

@@ -42,17 +42,9 @@ func (f RunFilter) hasScheduled() bool {
 	return f.JobType != "" && f.DAG == "" && f.Kind != KindDAG && !ended && f.Until.IsZero()
 }
 
-// check refuses filters that no run matches.
-func (f RunFilter) check() error {
-	if f.Kind == KindDAG && (f.JobType != "" && !f.SubDAGs || len(f.JobTypes) > 0) || f.DAG != "" && (f.Kind == KindGroup || f.JobType != "" || len(f.JobTypes) > 0) {
-		return Invalidf("a run is of a job type or of a DAG: choose one of both")
-	}
-	return nil
-}
-
 func (f RunFilter) query() (string, error) {
-	if err := f.check(); err != nil {
-		return "", err
+	if f.Kind == KindDAG && (f.JobType != "" && !f.SubDAGs || len(f.JobTypes) > 0) || f.DAG != "" && (f.Kind == KindGroup || f.JobType != "" || len(f.JobTypes) > 0) {
+		return "", Invalidf("a run is of a job type or of a DAG: choose one of both")
 	}
 	types := map[Kind]string{
 		KindGroup: fmt.Sprintf("WorkflowType = '%s'", contract.JobGroupWorkflow),

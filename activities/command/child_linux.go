@@ -28,7 +28,7 @@ type shimChild struct {
 	done    chan struct{}
 }
 
-// shimGrace bounds the wait for the first shim.Report of a shim. A stopped shim sends none.
+// shimGrace bounds the wait for the first report of a shim. A stopped shim sends none.
 const shimGrace = 30 * time.Second
 
 // startShimmed notes the shim before it starts the program: a killed worker leaves no unnoted program.

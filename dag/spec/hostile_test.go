@@ -185,6 +185,11 @@ func TestParamsAreNotRenderedTwice(t *testing.T) {
 			}
 		}
 	}
+	document := "version: 1\nname: x\ntasks: [{id: a, params: {p: {mode: fast, url: '{{.Run.ID}}'}}, command: [echo, '{{.Params.p.%s}}']}]"
+	_, err := spec.CompileText("in.yaml", fmt.Sprintf(document, "mode"), nil, nil)
+	require.NoError(t, err, "only what is named")
+	_, err = spec.CompileText("in.yaml", fmt.Sprintf(document, "url"), nil, nil)
+	require.ErrorContains(t, err, `parameter "p" is itself a template`)
 }
 
 // TestDurationsHaveBounds: beyond, the sum with a margin is negative, and no server takes a negative timeout.

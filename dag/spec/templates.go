@@ -169,8 +169,8 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 		}
 		d.Globals[key] = u.params[key]
 	}
-	twice := func(key string) string {
-		if hasTemplate(params[key]) {
+	twice := func(key string, below ...string) string {
+		if hasTemplate(inside(params[key], below)) {
 			return "parameter " + strconv.Quote(key) + " is itself a template; params are not rendered twice"
 		}
 		return ""
@@ -198,11 +198,23 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 		}
 		return "unknown parameter " + strconv.Quote(key) + "; " + suggestion(key, known)
 	}
-	if fault := twice(key); fault != "" {
+	if fault := twice(key, ref.Path[1:]...); fault != "" {
 		return fault
 	}
 	note(key)
 	return ""
+}
+
+// inside returns what is at a path in a value, as far as maps lead.
+func inside(v any, path []string) any {
+	for _, name := range path {
+		fields, ok := v.(map[string]any)
+		if !ok {
+			break
+		}
+		v = fields[name]
+	}
+	return v
 }
 
 func hasTemplate(v any) (found bool) {

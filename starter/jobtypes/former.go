@@ -85,8 +85,11 @@ func (c Client) IsRestored(ctx context.Context, name string, entry int64) (bool,
 	if err != nil {
 		return false, err
 	}
-	now, err := c.Settings(ctx, name)
-	return err == nil && len(specChanges(now.Spec.WithoutSecrets(), before.Spec)) == 0, err
+	current, spec, err := c.schedules().stored(ctx, name)
+	disabled := func(paused bool, note string) bool { return paused && note == disabledNote }
+	state := current.schedule.GetState()
+	return err == nil && disabled(before.Paused, before.Note) == disabled(state.GetPaused(), state.GetNotes()) &&
+		len(specChanges(spec.WithoutSecrets(), before.Spec)) == 0, err
 }
 
 func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {

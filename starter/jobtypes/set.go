@@ -99,11 +99,15 @@ func (c Client) Settings(ctx context.Context, name string) (Settings, error) {
 
 // SettingsVersion returns [Settings.Version], or a word for a job type that is not applied.
 func (c Client) SettingsVersion(ctx context.Context, name string) (string, error) {
-	now, err := c.Settings(ctx, name)
-	if errors.Is(err, starter.ErrNotFound) {
+	current, err := c.schedules().readOwned(ctx, name)
+	switch {
+	case errors.Is(err, starter.ErrNotFound):
 		return "none", nil
+	case err != nil:
+		return "", err
 	}
-	return now.Version, err
+	spec, _ := c.schedules().storedSpec(current.schedule) // Without it the times of the writes remain, so that it can be repaired.
+	return versionOf(spec, current), nil
 }
 
 // versionOf omits a sum of secrets, with which a short one could be guessed. Times of writes distinguish them.

@@ -17,7 +17,9 @@ const textOf = ({ run, name, detail }: Need) => `${run ? itemName(run.run, run.i
 export function Heard() {
   const needs = useGet<Needs>('/needs').data?.needs;
   const { lost } = useConnection();
-  const [said, say] = useState('');
+  // The same text twice is announced twice, by another element.
+  const [said, setSaid] = useState({ text: '', n: 0 });
+  const say = (text: string) => setSaid(({ n }) => ({ text, n: n + 1 }));
   const known = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {
     const before = known.current;
@@ -30,5 +32,9 @@ export function Heard() {
     if (was.current && !lost) say('The connection is back. The page is live.');
     was.current = lost;
   }, [lost]);
-  return <Aloud>{said}</Aloud>;
+  return (
+    <Aloud>
+      <span key={said.n}>{said.text}</span>
+    </Aloud>
+  );
 }

@@ -35,7 +35,7 @@ func Table() ([]Process, error) {
 	return table, nil
 }
 
-// Offspring returns roots and their Descendants by process id. The cost does not depend on other processes. The kernel
+// Offspring returns roots and their descendants by process id. The cost does not depend on other processes. The kernel
 // may leave a new process out while another one ends; the next call has it. It returns false if the kernel lists no children.
 func Offspring(roots []int) ([]Process, bool) {
 	if _, err := os.Lstat("/proc/thread-self/children"); err != nil {

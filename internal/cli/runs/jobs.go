@@ -111,8 +111,8 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 		if err != nil {
 			return err
 		}
-		limit := search.Limit
-		search.Limit++
+		limit := min(search.Limit, ui.Everything)
+		search.Limit = limit + 1
 		items, err = client.Runs().Search(ctx.Context, search)
 		if len(items) == 0 && err != nil {
 			return err

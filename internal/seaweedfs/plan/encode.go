@@ -93,13 +93,14 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 }
 
 // unended: all replicas are read-only, next to too few shards or to all of them on one server. More shards may be a
-// whole set with one server down, which would return with shards of another encoding.
+// whole set with one server down, which would return with shards of another encoding. Shards with higher numbers are of
+// another ratio.
 func unended(t Topology, replicas []placed) bool {
 	if slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly }) {
 		return false
 	}
 	seen, most := seenShards(t, replicas[0].ID)
-	return bitsOf(seen) < dataShards || most == totalShards
+	return seen>>totalShards == 0 && (bitsOf(seen) < dataShards || most == totalShards)
 }
 
 func seenShards(t Topology, id uint32) (seen uint32, most int) {

@@ -364,4 +364,11 @@ func TestShardsOfAnotherRatioAreNoWholeSet(t *testing.T) {
 		assert.Equal(t, finished, len(found) == 1 && found[0].Finish, "%b", bits)
 		assert.Equal(t, finished, len(found) > 0, "%b", bits)
 	}
+	for _, most := range []uint32{1<<14 - 1, 1 << 19} {
+		topology := servers(3, 3, func(int) plan.Disk { return plan.Disk{Type: "hdd", Max: 100} })
+		topology.Servers[0].Disks[0].Volumes = []plan.Volume{{ID: 1, Size: 990, ReadOnly: true}}
+		topology.Servers[1].Disks[0].Shards = []plan.Shards{{ID: 1, Bits: most}}
+		topology.Servers[2].Disks[0].Shards = []plan.Shards{{ID: 1, Bits: (1<<20 - 1) &^ (1<<14 - 1) & ^most}}
+		assert.Empty(t, plan.Encodes(topology, plan.EncodeSettings{MinBytes: 1, Limit: 10}, 100), "%b", most)
+	}
 }

@@ -39,7 +39,7 @@ export function Audit({ params }: { params: URLSearchParams }) {
         set={(kind) => setParams({ kind })}
       />
       {(['actor', object, 'job_type'] as const).map((name) => (
-        <Find key={name} label={{ actor: 'Actor', object: 'Object begins with', of: 'Object', job_type: 'Job type' }[name]} value={filter[name]} set={(text) => setParams({ [name]: text })} />
+        <Find key={name === 'of' ? 'object' : name} label={{ actor: 'Actor', object: 'Object begins with', of: 'Object', job_type: 'Job type' }[name]} value={filter[name]} set={(text) => setParams({ [name]: text })} />
       ))}
     </Filters>
   );

@@ -333,6 +333,7 @@ test('a list that its filters have emptied names them and what was searched, and
   ]) {
     await stage.open(page, route);
     await until(text, () => page.$eval('.tabled .empty', (e, text) => e.innerText.startsWith(text), text)).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
+    assert.deepEqual(await page.$$eval('main section > h2', (all) => all.map((e) => e.textContent).filter((text) => text.startsWith('Fleet'))), [], 'no card without a worker');
     await click('.tabled .empty button', 'Show all');
     await page.waitForSelector('[role=grid] .row');
   }

@@ -107,7 +107,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
               </p>
             )}
             {incomplete && <p class="note">The registry has just been started: living workers may not have registered yet.</p>}
-            {workers.length > 1 && total <= mostAsked && <Fleet workers={shown(workers)} loads={loads} at={loaded.dataUpdatedAt} />}
+            {workers.length > 1 && shown(workers).length > 0 && total <= mostAsked && <Fleet workers={shown(workers)} loads={loads} at={loaded.dataUpdatedAt} />}
             <Rows
               label="Workers"
               rows={shown(workers)}

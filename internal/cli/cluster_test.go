@@ -146,7 +146,7 @@ func completeAndFail(t *testing.T, h *harness) {
 	// Lists of runs and of Schedules come from visibility, which is updated a moment later.
 	told := h.eventually("PAUSED", "status").Says("NEEDS A PERSON", "roundsman resume quick", "paused by tester", "group/broken-", "FAILED")
 	assert.NotContains(t, told.Stdout, "STOPPED", "it is listed once")
-	h.run("explain", "quick").OK().Says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman resume quick`")
+	h.run("explain", "quick").OK().Says("job type quick: idle", "PAUSED(quick) for ", "its schedule is paused by tester", "→ `roundsman resume quick`")
 	h.run("explain", "broken").OK().Says("its last run, "+last.WorkflowID+",", "as partial", "no such disk", "`roundsman show "+last.WorkflowID+"`",
 		"NOT_DUE_UNTIL(broken)", "`roundsman start broken`")
 	why := clitest.Decode[explainer.Explanation](h.run("explain", last.WorkflowID, "-o", "json").OK())
@@ -175,7 +175,7 @@ func operateWorkers(t *testing.T, h *harness) {
 	h.run("explain", "jobtype/quick").OK().Says("job type quick: ")
 	h.run("explain", "worker/nobody").Exits(ui.ExitFailed).Complains("worker/nobody does not exist")
 	h.run("workers", "cordon", "node-a", "--reason", "new disks").OK().Says("node-a is CORDONED")
-	h.run("explain", "node-a").OK().Says("WORKER_CORDONED(node-a) since", "it is cordoned, by tester: new disks", "→ `roundsman resume node-a`")
+	h.run("explain", "node-a").OK().Says("WORKER_CORDONED(node-a) for ", "it is cordoned, by tester: new disks", "→ `roundsman resume node-a`")
 	h.run("workers", "show", "node-a").OK().Says("CORDONED", "new disks", "tester")
 	h.run("workers", "uncordon", "node-a").OK().Says("node-a is ONLINE")
 	h.run("workers", "drain", "node-a").OK().Says("node-a is drained")

@@ -83,7 +83,7 @@ func told(t *testing.T, c *cluster) int {
 func (o *operator) explainsReceivers() {
 	o.t.Helper()
 	o.answers("what waits for hook?", []string{"0 sent, 1 waiting, 0 given up"}, "explain", "hook")
-	o.answers("since when, and when is it tried again?", []string{"RECEIVER_FAILING(hook) since"}, "explain", "hook")
+	o.answers("since when, and when is it tried again?", []string{"RECEIVER_FAILING(hook) for "}, "explain", "hook")
 	o.answers("why?", []string{"1 notification waiting", "attempt", "failed, the last one:", "connection refused"}, "explain", "hook")
 	var found explainer.Explanation
 	require.NoError(o.t, json.Unmarshal([]byte(o.ask("explain", "hook", "-o", "json")), &found))

@@ -182,8 +182,8 @@ func unbroken(text string) []string {
 
 func sinceUntil(since, until, now time.Time) string {
 	text := ""
-	if !since.IsZero() && now.Sub(since) >= time.Second {
-		text += " for " + ui.Span(now.Sub(since))
+	if !since.IsZero() {
+		text += " for " + ui.Span(max(0, now.Sub(since)))
 	}
 	if !until.IsZero() {
 		text += " until " + ui.Stamp(until)

@@ -99,6 +99,12 @@ type Progress struct {
 // Open reports whether the run has not ended.
 func (r Run) Open() bool { return r.Status.open() }
 
+// Standalone reports whether no other run has started this run of a DAG.
+func (r Run) Standalone() bool {
+	_, unique, dag := contract.DAGOfWorkflow(r.WorkflowID)
+	return dag && !strings.Contains(unique, "/")
+}
+
 // WithStanding adds the standing derived from the status and the outcome alone.
 func (r Run) WithStanding() Run { return Snapshot{Run: r}.stand().Run }
 
@@ -240,8 +246,7 @@ func (f RunFilter) keeps(run Run) bool {
 		if f.JobType != "" && NameOfRun(run.WorkflowID) != f.JobType {
 			return false
 		}
-		_, unique, standalone := contract.DAGOfWorkflow(run.WorkflowID)
-		return f.SubDAGs || standalone && !strings.Contains(unique, "/")
+		return f.SubDAGs || run.Standalone()
 	}
 	return f.DryRuns || !run.DryRun
 }

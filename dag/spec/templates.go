@@ -205,7 +205,7 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 	return ""
 }
 
-// inside returns what is at a path in a value, as far as maps lead.
+// inside follows a path through nested maps. It stops at the first value that is no map.
 func inside(v any, path []string) any {
 	for _, name := range path {
 		fields, ok := v.(map[string]any)

@@ -79,7 +79,7 @@ func (c *child) describe() string {
 	return how
 }
 
-// lossy drops what cannot be written: on a full disk the child would end with SIGPIPE, because exec.Cmd closes the pipe after an error.
+// lossy drops text that a full disk refuses. exec.Cmd closes the pipe after an error, and the child would end with SIGPIPE.
 type lossy struct{ to io.Writer }
 
 func (l lossy) Write(text []byte) (int, error) {

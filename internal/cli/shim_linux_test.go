@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/app"
 )
 
-// A shim starts for each program, so it does not initialize what only a worker needs.
+// A shim starts for each program, so it begins before the packages of a worker are initialized.
 func TestAShimInitializesLittle(t *testing.T) {
 	t.Parallel()
 	shim := exec.CommandContext(t.Context(), app.OwnShim()[0], app.OwnShim()[1:]...)

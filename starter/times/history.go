@@ -53,6 +53,8 @@ type DAGStrip struct {
 const (
 	// stripRounds bounds the lists of visibility for one set of job types.
 	stripRounds = 5
+	// stripScan bounds the runs that are read for one DAG, with those of its sub-DAGs. Older runs are not shown.
+	stripScan = 200
 	// stripPage is the most runs in one of these lists, stripMargin the excess of the first list over an even share.
 	stripPage   = 1000
 	stripMargin = 20
@@ -91,14 +93,16 @@ func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([
 	return strips, nil
 }
 
-// DAGStrips returns the last runs of DAGs with one list of visibility for each. Runs of sub-DAGs are left out.
+// DAGStrips returns the last runs of DAGs, fewer of a DAG with many sub-DAGs. Runs of sub-DAGs are left out.
 func DAGStrips(ctx context.Context, runs starter.Runs, names []string, most int) ([]DAGStrip, error) {
 	strips := make([]DAGStrip, len(names))
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(parallel)
 	for i, name := range names {
 		reading.Go(func() error {
-			listed, err := runs.List(ctx, starter.RunFilter{DAG: name, Limit: most})
+			listed, err := runs.List(ctx, starter.RunFilter{DAG: name, SubDAGs: true, Limit: max(most, stripScan)})
+			listed = slices.DeleteFunc(listed, func(run starter.Run) bool { return !run.Standalone() })
+			listed = listed[:min(len(listed), most)]
 			strips[i] = DAGStrip{DAG: name, Runs: make([]PastRun, 0, len(listed))}
 			for _, run := range slices.Backward(listed) {
 				strips[i].Runs = append(strips[i].Runs, pastOf(run))

@@ -2,6 +2,7 @@ package times
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -83,12 +84,25 @@ type dags struct {
 	client.Client
 
 	query string
+	// crowded: there are endless runs of sub-DAGs.
+	crowded bool
+	lists   int
 }
 
 func (d *dags) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	d.query = in.GetQuery()
 	page := new(workflowservice.ListWorkflowExecutionsResponse)
-	for i, run := range []string{"third", "second/sub", "second", "first"} {
+	runs := []string{"third", "second/sub", "second", "first"}
+	if d.crowded {
+		if d.lists++; d.lists > stripRounds {
+			return nil, errors.New("too many lists")
+		}
+		runs, page.NextPageToken = nil, []byte("more")
+		for i := range in.GetPageSize() {
+			runs = append(runs, fmt.Sprintf("run/sub-%d", int32(d.lists)*1000+i))
+		}
+	}
+	for i, run := range runs {
 		at := timestamppb.New(time.Unix(int64(1_800_000_000-60*i), 0))
 		page.Executions = append(page.Executions, &workflowpb.WorkflowExecutionInfo{
 			Execution: &commonpb.WorkflowExecution{WorkflowId: contract.DAGWorkflowID("steps", run), RunId: "r"},
@@ -111,6 +125,11 @@ func TestAStripOfADAGHasItsRunsWithoutThoseOfSubDAGs(t *testing.T) {
 	}
 	assert.Equal(t, []string{"dag/steps/second", "dag/steps/third"}, ids, "the newest two, oldest first")
 	assert.Contains(t, server.query, "WorkflowId STARTS_WITH 'dag/steps/'")
+
+	server.crowded = true
+	strips, err = DAGStrips(t.Context(), starter.New(server, "", nil).Runs(), []string{"steps"}, 2)
+	require.NoError(t, err)
+	assert.Empty(t, strips[0].Runs, "what is read is bounded")
 
 	_, err = DAGStrips(t.Context(), starter.New(server, "", nil).Runs(), []string{"no'name"}, 2)
 	require.Error(t, err)

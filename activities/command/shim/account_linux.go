@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
-// MaySwitch tells whether this process may start and end programs of other users.
+// MaySwitch is true if this process may start and end programs of other users.
 func MaySwitch() bool {
 	return capable(unix.CAP_SETUID) && capable(unix.CAP_SETGID) && capable(unix.CAP_KILL)
 }

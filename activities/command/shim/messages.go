@@ -35,7 +35,7 @@ type Setup struct {
 	// Umask and Nice are nil and IOClass is 0 if they stay as they are.
 	Umask, Nice      *int
 	IOClass, IOLevel int
-	// Limits are those that the cgroup of the program does not enforce.
+	// Limits has no limit that the cgroup of the program enforces.
 	Limits launch.Limits
 }
 

@@ -58,7 +58,7 @@ func TestVerbsOnACluster(t *testing.T) {
 	h.run("skip", "quick:a", "--for", "1h").OK().Says("left out until")
 	h.run("pause", "slow", "-r", "disk swap").OK()
 	h.run("pause", "node-a", "-r", "slow disk").OK()
-	h.run("holds").OK().Says("quick:a  ", "done", "slow  ", "disk swap", "worker/node-a  pause", "slow disk")
+	h.eventually("disk swap", "holds").OK().Says("quick:a  ", "done", "slow  ", "worker/node-a  pause", "slow disk")
 	assert.Equal(t, "slow\nworker/node-a\nquick:a\n", h.run("holds", "-o", "name").OK().Stdout)
 	h.run("resume", "slow", "--kind", "all").OK().Says("slow is resumed")
 	h.run("resume", "worker/node-a").OK().Says("ONLINE")

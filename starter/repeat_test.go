@@ -156,7 +156,7 @@ func TestAnUpdateOfARunThatHasJustEnded(t *testing.T) {
 	group, run := RunRef{WorkflowID: "group/scrub-x"}, RunRef{WorkflowID: "dag/nightly/x"}
 	retries, err := override.Parse([]string{"retry_limit=2"})
 	require.NoError(t, err)
-	concurrency, err := override.Parse([]string{"concurrency=2"})
+	concurrency, err := override.Parse([]string{"global_execution_concurrency=2"})
 	require.NoError(t, err)
 	for name, request := range map[string]func(context.Context, *Client) error{
 		"cancel a job": func(ctx context.Context, c *Client) error {

@@ -83,6 +83,7 @@ func (v *visibility) ListWorkflow(_ context.Context, in *workflowservice.ListWor
 // TestAListHasTheNewestRuns, each once, in whatever order the server lists them, and while runs end between its pages.
 func TestAListHasTheNewestRuns(t *testing.T) {
 	t.Parallel()
+	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		server := &visibility{ends: rapid.SliceOfN(rapid.IntRange(0, 99), 0, 4).Draw(t, "ends")}
 		filter := RunFilter{Limit: rapid.IntRange(1, 4).Draw(t, "limit"), DryRuns: rapid.Bool().Draw(t, "dry runs"), Running: rapid.Bool().Draw(t, "running")}
@@ -104,7 +105,7 @@ func TestAListHasTheNewestRuns(t *testing.T) {
 			server.ends = nil // The list of open runs may or may not have those that end meanwhile.
 		}
 		slices.SortFunc(wanted, func(a, b int) int { return cmp.Compare(b, a) })
-		found, err := New(server, "", nil).Runs().List(context.Background(), filter)
+		found, err := New(server, "", nil).Runs().List(ctx, filter)
 		require.NoError(t, err)
 		var starts []int
 		ids := map[string]bool{}

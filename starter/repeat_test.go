@@ -76,7 +76,7 @@ func TestAStartIsAuditedByItsRepetition(t *testing.T) {
 	t.Parallel()
 	server := &starting{memos: map[string]map[string]any{}}
 	dags := New(server, "", nil).DAGs()
-	compiled, err := spec.CompileText("nightly.yaml", "version: 1\nname: nightly\ntasks:\n  - {id: a, run: [\"true\"]}\n", nil, nil)
+	compiled, err := spec.CompileText("nightly.yaml", "version: 1\nname: nightly\ntasks:\n  - {id: a, command: [echo]}\n", nil, nil)
 	require.NoError(t, err)
 	one := WithRequest(t.Context(), Request{ID: "one"})
 	killed, err := dags.Run(one, compiled, DAGOptions{Run: "december"})

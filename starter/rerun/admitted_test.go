@@ -17,7 +17,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/retry"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -51,8 +50,15 @@ func (a admitting) QueryWorkflowWithOptions(_ context.Context, in *client.QueryW
 		answer = found
 	}
 	payloads, err := starter.DataConverter().ToPayloads(answer)
-	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: encoded{payloads}}, err
 }
+
+// encoded is an answer that may be compressed.
+type encoded struct{ payloads *commonpb.Payloads }
+
+func (encoded) HasValue() bool { return true }
+
+func (e encoded) Get(into any) error { return starter.DataConverter().FromPayloads(e.payloads, into) }
 
 func (admitting) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return &workflowservice.DescribeWorkflowExecutionResponse{}, nil
@@ -72,7 +78,7 @@ func TestARetryReadsAllHoldsAndClaims(t *testing.T) {
 			key := fmt.Sprint("disk-", i)
 			server.holds = append(server.holds, contract.AdmissionHold{JobType: "scrub", DedupeKey: key})
 			server.claims[key] = contract.AdmissionUse{}
-			units = append(units, retry.Unit{Proposal: jobtype.Proposal{DedupeKey: key}})
+			units = append(units, retry.Unit{Job: retry.Job{DedupeKey: key}})
 		}
 		plan, facts := Plan{JobType: "scrub"}, retry.Facts{}
 		require.NoError(t, Of(starter.New(server, "", nil)).admission(t.Context(), &plan, units, &facts))
@@ -84,7 +90,7 @@ func TestARetryReadsAllHoldsAndClaims(t *testing.T) {
 // TestARetryWithoutAdmission: an absent one is not an error, since the new run checks both again; a broken one is.
 func TestARetryWithoutAdmission(t *testing.T) {
 	t.Parallel()
-	units := []retry.Unit{{Proposal: jobtype.Proposal{DedupeKey: "disk-1"}}}
+	units := []retry.Unit{{Job: retry.Job{DedupeKey: "disk-1"}}}
 	for name, c := range map[string]struct {
 		fault           error
 		unchecked, fail string

@@ -68,9 +68,10 @@ func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 		return
 	}
 	now := time.Now()
+	request, repeatable := RequestOf(ctx)
 	for i := range entries {
-		if request, repeatable := RequestOf(ctx); repeatable && entries[i].ID == "" { // The audit log ignores entries with a recorded ID.
-			entries[i].ID = fmt.Sprintf("%s/%s/%d", request.ID, entries[i].Action, i)
+		if repeatable && entries[i].ID == "" { // The audit log ignores entries with a recorded ID.
+			entries[i].ID = fmt.Sprintf("%s/%s/%s", request.ID, entries[i].Action, entries[i].Object)
 		}
 		entries[i].ID, entries[i].Kind, entries[i].At = cmp.Or(entries[i].ID, rand.Text()), contract.AuditOperator, now
 		if entries[i].Actor == "" {

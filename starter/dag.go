@@ -70,7 +70,7 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 	if err := checkTravels(name, graph.Len(), input, encoded, state); err != nil {
 		return RunRef{}, err
 	}
-	request, repeatable := RequestOf(ctx)
+	request, _ := RequestOf(ctx)
 	unique := cmp.Or(options.Run, request.ID)
 	if unique == "" {
 		unique = uniqueRun()
@@ -87,21 +87,23 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 		StaticDetails:                            detailsOfDAG(id, input),
 		Memo:                                     memoOf(request, input.Resumes),
 	}, contract.DAGWorkflow, input, encoded, state)
-	var exists *serviceerror.WorkflowExecutionAlreadyStarted
-	switch {
-	case errors.As(err, &exists) && repeatable:
-		return d.sameRequest(ctx, id, request)
-	case errors.As(err, &exists):
-		return RunRef{}, &DAGExistsError{WorkflowID: id}
-	case err != nil:
-		return RunRef{}, fmt.Errorf("start DAG %s: %w", name, err)
+	started := RunRef{WorkflowID: id}
+	if _, exists := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); exists {
+		started.RunID, err = d.sameRequest(ctx, id, request)
+	} else if err != nil {
+		err = fmt.Errorf("start DAG %s: %w", name, err)
+	} else {
+		started.RunID = run.GetRunID()
+	}
+	if err != nil {
+		return RunRef{}, err
 	}
 	entry := contract.AuditEntry{Action: "dag.run", JobType: name, Object: id}
 	if input.Resumes != "" {
 		entry.Action, entry.Before = "dag.retry", input.Resumes
 	}
 	d.client.Audit().Record(ctx, entry)
-	return RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()}, nil
+	return started, nil
 }
 
 const requestMemo = "roundsman_request"
@@ -117,20 +119,24 @@ func memoOf(request Request, resumes string) map[string]any {
 	return memo
 }
 
-// sameRequest returns the run that an earlier attempt of this request has started.
-func (d DAGs) sameRequest(ctx context.Context, id string, request Request) (RunRef, error) {
+// sameRequest returns the workflow run that an earlier attempt of this request has started. The attempt may have been
+// killed before it recorded the start.
+func (d DAGs) sameRequest(ctx context.Context, id string, request Request) (runID string, err error) {
+	if request.ID == "" {
+		return "", &DAGExistsError{WorkflowID: id}
+	}
 	described, err := d.client.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {
-		return RunRef{}, runError(RunRef{WorkflowID: id}, err)
+		return "", runError(RunRef{WorkflowID: id}, err)
 	}
 	info, by := described.GetWorkflowExecutionInfo(), ""
 	if payload := info.GetMemo().GetFields()[requestMemo]; payload != nil {
 		err = DataConverter().FromPayload(payload, &by)
 	}
 	if err != nil || by != request.ID {
-		return RunRef{}, &DAGExistsError{WorkflowID: id}
+		return "", &DAGExistsError{WorkflowID: id}
 	}
-	return RunRef{WorkflowID: id, RunID: info.GetExecution().GetRunId()}, nil
+	return info.GetExecution().GetRunId(), nil
 }
 
 func detailsOfDAG(id string, input contract.DAGInput) string {

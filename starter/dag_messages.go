@@ -73,10 +73,5 @@ func (d DAGs) change(ctx context.Context, ref RunRef, name string, argument any)
 		}
 		return contract.DAGChanged{}, err
 	}
-	// Without the run id, so that the message follows a continue-as-new.
-	changed, err := update[contract.DAGChanged](ctx, d.client, RunRef{WorkflowID: ref.WorkflowID}, name, argument)
-	if errors.Is(err, ErrNotFound) {
-		err = runEndedMeanwhile(ref, err)
-	}
-	return changed, err
+	return updateRun[contract.DAGChanged](ctx, d.client, ref, name, argument)
 }

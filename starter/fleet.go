@@ -41,12 +41,7 @@ func (w Workers) Registry(ctx context.Context, filter contract.WorkersQueryInput
 	if err != nil {
 		return answer, err
 	}
-	slices.SortFunc(answer.Workers, func(a, b contract.WorkerDetail) int {
-		if a.Registration.ID < b.Registration.ID {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(answer.Workers, func(a, b contract.WorkerDetail) int { return cmp.Compare(a.Registration.ID, b.Registration.ID) })
 	return answer, nil
 }
 

@@ -51,11 +51,7 @@ func (r Runs) endItem(ctx context.Context, ref ItemRef, in contract.CancelItemIn
 		return err
 	}
 	in.Item, in.By = ref.ID, r.client.operator.actor
-	// Without the run id, so that the message follows a continue-as-new.
-	_, err = update[contract.CancelItemResult](ctx, r.client, RunRef{WorkflowID: ref.Run.WorkflowID}, contract.UpdateCancelItem, in)
-	if errors.Is(err, ErrNotFound) {
-		return runEndedMeanwhile(ref.Run, err)
-	}
+	_, err = updateRun[contract.CancelItemResult](ctx, r.client, ref.Run, contract.UpdateCancelItem, in)
 	refused, ok := errors.AsType[*temporal.ApplicationError](err)
 	if !ok {
 		return err

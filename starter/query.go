@@ -90,6 +90,15 @@ func update[T any](ctx context.Context, c *Client, ref RunRef, name string, argu
 	return answer, err
 }
 
+// updateRun is update for a run that was open a moment ago. It follows a continue-as-new.
+func updateRun[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (T, error) {
+	answer, err := update[T](ctx, c, RunRef{WorkflowID: ref.WorkflowID}, name, argument)
+	if errors.Is(err, ErrNotFound) {
+		err = runEndedMeanwhile(ref, err)
+	}
+	return answer, err
+}
+
 func updateOnce[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (answer T, err error) {
 	limited, cancel := c.patient(ctx, ref)
 	defer cancel()

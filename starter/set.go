@@ -26,8 +26,7 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change override.Change) ([]co
 	if err != nil {
 		return nil, fmt.Errorf("encode the settings: %w", err)
 	}
-	// Without the run id, so that the message follows a continue-as-new.
-	result, err := update[contract.SetPolicyResult](ctx, r.client, RunRef{WorkflowID: ref.WorkflowID}, contract.UpdateSetPolicy, contract.SetPolicyInput{Change: encoded, By: r.client.operator.actor})
+	result, err := updateRun[contract.SetPolicyResult](ctx, r.client, ref, contract.UpdateSetPolicy, contract.SetPolicyInput{Change: encoded, By: r.client.operator.actor})
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func unseen(ref RunRef) Snapshot {
 	if run.DAG, _, _ = contract.DAGOfWorkflow(ref.WorkflowID); run.Kind == KindGroup {
 		run.JobType = JobTypeOfRun(ref.WorkflowID)
 	}
-	return Snapshot{Run: run}
+	return Snapshot{Run: run.WithStanding()}
 }
 
 func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {

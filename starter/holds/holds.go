@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -131,28 +130,31 @@ func workers(ctx context.Context, client *starter.Client, jobType string) ([]Hol
 }
 
 func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
-	listed, err := client.Runs().List(ctx, starter.RunFilter{Running: true, JobType: jobType, Limit: mostRuns})
-	if len(listed) == mostRuns {
-		err = errors.Join(err, fmt.Errorf("only the newest %d open runs were queried", mostRuns))
+	listed, err := client.Runs().List(ctx, starter.RunFilter{Running: true, JobType: jobType, Limit: mostRuns + 1})
+	if len(listed) > mostRuns {
+		listed, err = listed[:mostRuns], fmt.Errorf("only the newest %d open runs were queried", mostRuns)
 	}
-	var all []Hold
-	var mu sync.Mutex
+	all, faults := make([][]Hold, len(listed)), make([]error, len(listed))
 	var asking errgroup.Group
 	asking.SetLimit(runsAtOnce)
-	for _, run := range listed {
+	for i, run := range listed {
 		asking.Go(func() error {
 			shown, err := client.Runs().Show(ctx, run.RunRef)
-			if err != nil {
-				return nil // The run has just ended.
+			if err == nil && shown.Phase == "" {
+				err = shown.Silence()
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, ofRun(shown)...)
+			if !errors.Is(err, starter.ErrNotFound) {
+				all[i], faults[i] = ofRun(shown), err
+			}
 			return nil
 		})
 	}
-	_ = asking.Wait() // No query returns an error.
-	return all, err
+	_ = asking.Wait() // Faults are kept.
+	faults = slices.DeleteFunc(faults, func(fault error) bool { return fault == nil })
+	if len(faults) > 0 {
+		err = errors.Join(err, fmt.Errorf("%d of %d open runs did not answer: %w", len(faults), len(listed), faults[0]))
+	}
+	return slices.Concat(all...), err
 }
 
 func ofRun(shown starter.Snapshot) []Hold {

@@ -18,14 +18,17 @@ import (
 const linkPage = 500
 
 // link is a run that resumes another.
-type link struct{ run, resumes string }
+type link struct {
+	run, resumes string
+	started      time.Time
+}
 
 // Later lists the workflow ids of the runs that resume a run, oldest first. Visibility may lag by a second.
 func (c Client) Later(ctx context.Context, of starter.Run) ([]string, error) {
 	links, err := c.links(ctx, of)
 	var later []string
 	for _, l := range links {
-		if l.resumes == of.WorkflowID {
+		if l.resumes == of.WorkflowID && !slices.Contains(later, l.run) { // A reset run is listed twice.
 			later = append(later, l.run)
 		}
 	}
@@ -54,11 +57,11 @@ func (c Client) links(ctx context.Context, of starter.Run) ([]link, error) {
 		}
 		for _, execution := range page.GetExecutions() {
 			if resumes := starter.ResumesOf(execution); resumes != "" {
-				links = append(links, link{execution.GetExecution().GetWorkflowId(), resumes})
+				links = append(links, link{execution.GetExecution().GetWorkflowId(), resumes, rpc.Time(execution.GetStartTime())})
 			}
 		}
 		if token = page.GetNextPageToken(); len(token) == 0 {
-			slices.Reverse(links)
+			slices.SortStableFunc(links, func(a, b link) int { return a.started.Compare(b.started) })
 			return links, nil
 		}
 	}

@@ -46,7 +46,6 @@ export async function send<T>(request: Request, signal?: AbortSignal): Promise<T
 // sendTagged also returns the ETag of the answer, without quotes.
 export async function sendTagged<T>(request: Request, signal?: AbortSignal): Promise<{ answer: T; tag: string }> {
   let response: Response;
-  let text: string;
   const headers: Record<string, string> = { Accept: 'application/json', ...request.headers };
   const init: RequestInit = { method: request.method, headers };
   if (signal) init.signal = signal;
@@ -56,12 +55,12 @@ export async function sendTagged<T>(request: Request, signal?: AbortSignal): Pro
   }
   try {
     response = await fetch(base + request.path, init);
-    text = await response.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
     throw unreachable();
   }
   heard(response.headers.get('Date'));
+  const text = await response.text();
   connection.found('plane');
   if (response.ok) {
     return { answer: (text === '' ? undefined : JSON.parse(text)) as T, tag: (response.headers.get('ETag') ?? '').replaceAll('"', '') };

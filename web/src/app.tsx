@@ -3,10 +3,9 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, Dialog } from './action';
 import { arrive } from './arriving';
-import { clock } from './clock';
 import { useConnection, useLogIn, usePerson } from './connection';
 import { useGet } from './data';
-import { Bar } from './design/bar';
+import { Bar, useAge } from './design/bar';
 import { listen, pages } from './keys';
 import { later } from './later';
 import { LogIn, meet } from './pages/login';
@@ -14,7 +13,7 @@ import { Overview } from './pages/overview';
 import { arrived, keepPage, toPlace } from './place';
 import { go, type Route, useRoute } from './route';
 import { stream } from './stream';
-import { span, useTold, useZone } from './time';
+import { useZone } from './time';
 import type { Me, Needs } from './types';
 import { Empty, Failure, Page } from './ui';
 
@@ -205,13 +204,13 @@ function Who() {
 }
 
 function Banner() {
-  const { lost, since, why } = useConnection();
-  const ago = useTold(() => span(lost ? Math.max(clock() - since, 0) : 0));
+  const { lost, why } = useConnection();
+  const age = useAge();
   return (
     <div aria-live="assertive">
       {lost && (
         <p class="banner">
-          {why} Running jobs continue. What you see is as of <span aria-live="off">{ago} ago</span>. The console tries again each
+          {why} Running jobs continue. What you see is as of <span aria-live="off">{age}</span>. The console tries again each
           second; what you typed stays.
         </p>
       )}

@@ -85,7 +85,7 @@ function useHits(text: string): Hit[] {
       acts: actsOnItem(item),
     }));
     if (key === text.trim() && found.data?.next && ofKey.length === 0) {
-      ofKey.push({ id: 'older', group: 'Keys of jobs and tasks', sign: 'i-search', name: `Search older runs for the key ${key}`, more: `not in the newest ${found.data.searched}`, href: `${href('runs')}${query({ key })}` });
+      ofKey.push({ id: 'older', group: 'Keys of jobs and tasks', sign: 'i-search', name: `Search older runs for the key ${key}`, more: found.data.searched > 0 ? `not in the newest ${found.data.searched}` : '', href: `${href('runs')}${query({ key })}` });
     }
     const ofTypes = best(
       (types.data?.job_types ?? []).map((type) => ({

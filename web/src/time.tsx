@@ -196,7 +196,7 @@ export function useTold(tell: (now: number) => string): string {
   return text;
 }
 
-const told = (distance: number) => (Math.abs(distance) < 1000 ? 'now' : distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`);
+export const told = (distance: number) => (Math.abs(distance) < 1000 ? 'now' : distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`);
 
 export function Time({ at, relative = true }: { at?: string | undefined; relative?: boolean }) {
   useZone();

@@ -274,6 +274,7 @@ function useMedia(query: string): () => boolean {
   return () => useSyncExternalStore(listen as never, () => list.matches);
 }
 export const useNarrow = useMedia('(max-width: 48rem)');
+export const useOneColumn = useMedia('(max-width: 1023px)');
 export const useMedium = useMedia('(max-width: 1279px)');
 
 // Heading is the name of a column. A click sorts by it, a second click reverses the order, a third restores the

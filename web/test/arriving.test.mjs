@@ -68,11 +68,11 @@ test('what failed waits for the column above it, not for the one beside it', opt
   await comes('/needs', await stage.get('/needs'), () => [...document.querySelectorAll('main h2')].some((e) => e.textContent.startsWith('Needs')));
   await comes(list, { runs: [] }, () => document.querySelector('main .stats') !== null);
   assert.equal(await shown(), false, 'the checks above it load');
-  await comes('doctor', await stage.get('/doctor'), () => !document.querySelector('.over > .stack:first-child .loading'));
+  await comes('doctor', await stage.get('/doctor'), () => !document.querySelector('.cols > .stack:first-child .loading'));
   await until('what failed', shown);
-  assert.ok(await page.$('main.arriving .over > .stack + .stack .loading'), 'the other column loads');
+  assert.ok(await page.$('main.arriving .cols > .stack + .stack .loading'), 'the other column loads');
   await page.setViewport({ width: 390, height: 900 });
-  await until('one column, where it is the last part', async () => !(await shown()));
+  await until('one column, where it is below what waits', async () => !(await shown()));
   await page.close();
 });
 

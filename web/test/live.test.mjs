@@ -1,7 +1,7 @@
 // What is on screen follows what happens, by one stream for each tab, also after the
 // control plane or the server was killed.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { quiet } from './quiet.mjs';
@@ -23,19 +23,6 @@ const post = async (path, body = {}) => {
 };
 // accepted repeats a request until the control plane, which may have just begun, has taken it.
 const accepted = (path) => until(path, () => post(path).then(() => true), 60_000);
-
-// childOf is the process that another one started and whose command line has a word.
-function childOf(pid, word) {
-  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
-    try {
-      const parent = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[1];
-      if (Number(parent) === pid && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(word)) return Number(name);
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
-  throw new Error(`${pid} has no child ${word}`);
-}
 
 // shown is when the page said something, by the clock that this test has, too.
 const shown = (page, selector, text, there = true) =>
@@ -159,7 +146,7 @@ test('a control plane and a server that are killed', { skip, timeout: 600_000 },
   // One that is back at once is not missed: it is killed again, but less often than
   // `roundsman dev` puts up with.
   let killed = Date.now();
-  const kill = () => process.kill(childOf(stage.process.pid, 'roundsman-devserver'), 'SIGKILL');
+  const kill = () => process.kill(stage.server(), 'SIGKILL');
   kill();
   let more = 3;
   const again = setInterval(() => {
@@ -620,6 +607,41 @@ test('a run counts its stale jobs among the failed ones, in its header and below
   await shows('.counted a', ['failed 3', '1 of them stale', 'completed 27']);
   await page.click('.counted a');
   await until('a filter for both', () => page.evaluate(() => /state=failed%2Cstale/.test(location.hash) && [...document.querySelectorAll('main .choice select')].some((e) => e.selectedOptions[0]?.textContent === 'failed or stale')));
+  await page.close();
+});
+
+test('data of this second are as of now', { skip, timeout: 600_000 }, async () => {
+  const page = await told();
+  await stage.open(page, 'workers');
+  await streams(page, 'workers');
+  await page.evaluate(() => {
+    const now = Date.now();
+    Date.now = () => now;
+    window.happens({ topic: 'workers', problem: { status: 503, unreachable: true } });
+  });
+  await until('the banner', () => page.$eval('.banner', (e) => e.textContent.includes('What you see is as of now.')));
+  await until('the same in the bar', () => page.$eval('.live', (e) => e.textContent === 'As of now'));
+  await page.close();
+});
+
+test('what a run waits for keeps its room when it waits no more', { skip, timeout: 600_000 }, async () => {
+  const run = await stage.openRun('slow');
+  const topic = `/explain?thing=${encodeURIComponent(run).replaceAll('%3A', ':')}`;
+  const none = { ...(await stage.get(topic)), reasons: [] };
+  const some = { ...none, reasons: ['sda', 'sdb', 'sdc'].map((object) => ({ code: 'LANE_BUSY', object, detail: `another run has the lane of ${object}`, actions: [] })) };
+  const page = await told();
+  for (const width of [390, 1440]) {
+    await page.setViewport({ width, height: 844 });
+    await stage.open(page, `runs/${run.replaceAll('/', '~')}`);
+    await streams(page, topic);
+    // Its stream may bring the true reasons meanwhile.
+    const top = (data) => until(`${data.reasons.length} reasons`, async () => {
+      await page.evaluate((topic, data) => window.happens({ topic, data }), topic, data);
+      return page.evaluate((n) => document.querySelectorAll('main .reasons > li').length === n && [...document.querySelectorAll('main h2')].find((e) => e.textContent.startsWith('Times')).getBoundingClientRect().top, data.reasons.length);
+    });
+    const [before, after] = [await top(some), await top(none)];
+    assert.equal(after, before, `at ${width} px`);
+  }
   await page.close();
 });
 

@@ -40,6 +40,15 @@ test('the doctor begins with what a person has to look at, and folds what passes
   await page.close();
 });
 
+test('an empty *Held before* is one line', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 1440 });
+  await stage.open(page, 'locks?lane=nothing');
+  const section = await until('its card', async () => (await page.$$('main section')).at(-1));
+  await until('its text', () => section.evaluate((e) => e.innerText.includes('No release is kept.')));
+  assert.ok((await section.evaluate((e) => e.offsetHeight)) <= 40);
+  await page.close();
+});
+
 test('the audit log tells actions in words, with their codes; job types say in their header which of them stand', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page({ width: 1440 });
   await stage.shell('roundsman pause compact -r "new disks"');

@@ -79,6 +79,20 @@ test('another key has nothing of the key before, nor its actions', { skip, timeo
   await page.evaluate(() => { window.fetch = window.plain; });
 });
 
+test('a search that no run was read for names no number of them', { skip, timeout: 600_000 }, async () => {
+  await page.evaluate(() => {
+    const plain = (window.plain = window.fetch);
+    window.fetch = async (...request) => (/\/items\?key=nothing/.test(request[0]) ? new Response(JSON.stringify({ items: [], searched: 0, next: 'older' })) : plain(...request));
+  });
+  await page.keyboard.press('/');
+  await page.waitForSelector('.palette[open] input');
+  await page.keyboard.type('nothing');
+  const [first] = await until('the search of older runs', async () => /^Search older runs/.test((await hits())[0]) && hits());
+  assert.equal(first, 'Search older runs for the key nothing');
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => { window.fetch = window.plain; });
+});
+
 test('Esc gives the focus back; a field keeps its letters', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'runs');
   const field = await page.$('.filters input');

@@ -123,3 +123,13 @@ test('the banner has no error of Go', options, async () => {
   await page.reload();
   await until('the banner', () => page.$eval('.banner', (e) => /Temporal's server does not answer the control plane\. Running jobs continue\./.test(e.textContent) && !/rpc|dial|desc/.test(e.textContent)));
 });
+
+test('on a telephone, what failed stands above what runs', options, async () => {
+  const phone = await stage.page({ width: 390, height: 844 });
+  await stage.open(phone, '');
+  const heads = () => phone.$$eval('main h2', (all) => all.map((e) => e.textContent.trim()).filter((text) => /^(Needs|Waits|Failed|Runs)/.test(text)).map((text) => text.split(' ')[0]).join());
+  await until('the order', async () => (await heads()) === 'Needs,Waits,Failed,Runs');
+  await phone.setViewport({ width: 1440, height: 900 });
+  await until('two columns', async () => (await heads()) === 'Needs,Failed,Waits,Runs');
+  await phone.close();
+});

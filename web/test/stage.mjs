@@ -2,7 +2,7 @@
 // real browser.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -255,6 +255,19 @@ export class Stage {
       child.stderr.on('data', (data) => { text += data; });
       child.on('exit', (code) => (code === 0 ? resolve(text) : reject(new Error(`${line}: ${code} ${text}`))));
     });
+  }
+
+  // server is the process of the Temporal server that `roundsman dev` started.
+  server() {
+    for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+      try {
+        const parent = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[1];
+        if (Number(parent) === this.process.pid && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('roundsman-devserver')) return Number(name);
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+    throw new Error(`${this.process.pid} has no server`);
   }
 
   // page opens a page that tells of every error and every violation of its policy.

@@ -334,9 +334,17 @@ test('a list that its filters have emptied names them and what was searched, and
     await stage.open(page, route);
     await until(text, () => page.$eval('.tabled .empty', (e, text) => e.innerText.startsWith(text), text)).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
     assert.deepEqual(await page.$$eval('main section > h2', (all) => all.map((e) => e.textContent).filter((text) => text.startsWith('Fleet'))), [], 'no card without a worker');
-    await click('.tabled .empty button', 'Show all');
+    await page.focus('.tabled .empty button');
+    await press('Enter');
     await page.waitForSelector('[role=grid] .row');
+    await until('the focus on the rows', () => page.evaluate(() => document.activeElement.matches('[role=grid]')));
   }
+});
+
+test('a link to runs may have any number of hours', options, async () => {
+  await stage.open(page, 'runs?since=3&at=2020-01-01T00:00:00Z'); // Before all runs.
+  await until('its filter', () => page.$eval('.tabled .empty', (e) => e.innerText.startsWith('No run that is kept has a start within 3 hours.')));
+  assert.ok(await page.$$eval('.filters select', (all) => all.some((e) => e.value === '3' && e.selectedOptions[0].text === '3 hours')));
 });
 
 test('a hidden column stays hidden, in this table only', options, async () => {

@@ -1,7 +1,6 @@
 // What somebody typed outlives every restart of the control plane and the server: in a form, the editor, a filter, the
 // search and a dialog.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { missing, Stage, until } from './stage.mjs';
 
@@ -13,19 +12,6 @@ before(async () => {
   stage = await Stage.up();
 });
 after(() => stage?.down());
-
-// serverOf is the process of the Temporal server that `roundsman dev` started.
-function serverOf(pid) {
-  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
-    try {
-      const parent = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[1];
-      if (Number(parent) === pid && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('roundsman-devserver')) return Number(name);
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
-  throw new Error(`${pid} has no server`);
-}
 
 // Each way to type has what puts the text there and what reads it.
 const places = [
@@ -104,9 +90,9 @@ test('typed text outlives restarts', { skip, timeout: 900_000 }, async () => {
   const restarts = {
     'the server was killed': async () => {
       // One that is back at once may not be missed.
-      const pid = serverOf(stage.process.pid);
+      const pid = stage.server();
       process.kill(pid, 'SIGKILL');
-      await until('another server', () => serverOf(stage.process.pid) !== pid);
+      await until('another server', () => stage.server() !== pid);
       await all('without a server');
       await until('its answer', () => stage.get('/job-types/compact'));
     },

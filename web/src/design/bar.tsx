@@ -6,7 +6,7 @@ import { useConnection } from '../connection';
 import { Menu } from '../menu';
 import { store, stored } from '../stored';
 import { setDensity, useDensity } from '../table/density';
-import { place, setZone, span, useTold, useZone, zones } from '../time';
+import { place, setZone, told, useTold, useZone, zones } from '../time';
 
 export const Bar = () => (
   <div class="bar" role="region" aria-label="View">
@@ -38,10 +38,15 @@ export function Crumbs({ of, title }: { of: [string, string][]; title: string })
   );
 }
 
-function Live() {
+// useAge is the age of the data on the page, or nothing while they are live.
+export function useAge(): string {
   const { lost, since } = useConnection();
-  const text = useTold(() => (lost ? `As of ${span(Math.max(clock() - since, 0))} ago` : 'Live'));
-  return <span class={lost ? 'live stale' : 'live'}>{text}</span>;
+  return useTold(() => (lost ? told(Math.max(clock() - since, 0)) : ''));
+}
+
+function Live() {
+  const age = useAge();
+  return <span class={age ? 'live stale' : 'live'}>{age ? `As of ${age}` : 'Live'}</span>;
 }
 
 // Zone chooses the zone of all times, and how high the rows of tables are.

@@ -15,7 +15,7 @@ import { errorOf, failedRuns, isOpen } from '../runs';
 import { localized, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Thing, ThingList, Use, WorkerList } from '../types';
-import { Awaited, Empty, Loaded, Page, Section, Table } from '../ui';
+import { Awaited, Empty, Loaded, Page, Section, Table, useOneColumn } from '../ui';
 import { plural } from '../words';
 import { Checks } from './checks';
 import './overview.css';
@@ -30,6 +30,7 @@ export function Overview() {
   const failed = useGet<RunList>(failedRuns());
   const { standing, unknown } = needs.data ?? {};
   const failures = countOf(failed.data);
+  const one = useOneColumn();
   return (
     <Page
       title="Overview"
@@ -40,21 +41,18 @@ export function Overview() {
       }}
     >
       {(needs.isPending || failed.isPending) && <Awaited />}
-      <div class="cols over">
+      <div class="cols">
         <div class="stack">
           <Loaded of={needs} what="What needs a person">
             {({ needs: rows }) => <NeedsPerson rows={rows} />}
           </Loaded>
           <ToLookAt of={doctor.data} waits={doctor.isPending} />
+          {!one && <Failed of={failed} />}
         </div>
         <div class="stack">
           <Waits told={new Set((needs.data?.needs ?? []).map((need) => need.name))} />
+          {one && <Failed of={failed} />}
           <Running />
-        </div>
-        <div>
-          <div class="stack">
-            <Failed of={failed} />
-          </div>
         </div>
       </div>
       {!needs.isPending && !failed.isPending && (

@@ -7,7 +7,7 @@ import { Rows } from '../table/rows';
 import { exact, span, Time } from '../time';
 import { isIn } from '../timeline/brush';
 import type { PastGrant, PastGrantList } from '../types';
-import { Loaded, Section } from '../ui';
+import { Empty, Loaded, Section } from '../ui';
 import { counted, plural } from '../words';
 
 const kinds = ['lane', 'pool', 'object'] as const;
@@ -23,7 +23,7 @@ export function Past({ params }: { params: URLSearchParams }) {
   return (
     <Section
       title={kind ? `Held before: ${kind} ${name}` : 'Held before'}
-      note={kind ? <a href={href('locks')}>all lanes, pools and objects</a> : first && `the last ${first.kept.toLocaleString('en')} of ${plural(first.released, 'release')}`}
+      note={kind ? <a href={href('locks')}>all lanes, pools and objects</a> : first && first.kept > 0 && `the last ${first.kept.toLocaleString('en')} of ${plural(first.released, 'release')}`}
     >
       <Loaded of={found} what="What was held before">
         {({ pages }) => (
@@ -43,6 +43,7 @@ export function Past({ params }: { params: URLSearchParams }) {
 const most = 1000;
 
 function Grants({ of, partial, by, more }: { of: PastGrant[]; partial: boolean; by: string; more: () => void }) {
+  if (of.length === 0) return <Empty>No release is kept.</Empty>;
   return (
     <Rows
       label="Held before"
@@ -51,7 +52,7 @@ function Grants({ of, partial, by, more }: { of: PastGrant[]; partial: boolean; 
       onEnd={more}
       note={counted(of.length, plural(of.length, 'release'), { partial, by })}
       sorting={{ by, set: (sort) => setParams({ sort }) }}
-      empty="Nothing was released yet. Admission keeps the newest few hundred turns in lanes, and as many uses of pools and objects."
+      empty=""
       columns={[
         { name: 'What', show: (grant) => <Things of={grant} />, width: '16rem', sort: 'what', value: (grant) => thingsOf(grant).map(({ kind, name }) => `${kind} ${name}`).join() },
         { name: 'Held by', show: (grant) => <RunName id={grant.workflow_id} item={grant.for} row />, wide: true, sort: 'holder', value: (grant) => `${grant.workflow_id} ${grant.for ?? ''}` },

@@ -1,5 +1,6 @@
 // A run: its progress or result, its items, and the reason why it does not continue.
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { actsOnRun, retryJobs } from '../acts/runs';
@@ -130,12 +131,14 @@ const asking = (reason: Reason) => reason.code === 'AWAITING_APPROVAL' && (reaso
 const mostAsked = 5;
 
 // Waits shows why the run does not continue. A question, of the run or of its sub-DAGs, is a strip with its buttons.
-// Without a reason it is one line.
+// Without a reason it is one line, as high as the card that it follows: the page below does not move.
 function Waits({ run }: { run: Snapshot }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(run.workflow_id)}`);
   const reasons = found.data?.reasons ?? [];
   const asked = reasons.filter(asking);
   const all = reasons.length > 0 && asked.length === reasons.length && asked.length <= mostAsked;
+  const card = useRef<HTMLElement>(null);
+  const room = card.current?.offsetHeight;
   return (
     <>
       {asked.slice(0, mostAsked).map((reason) => (
@@ -167,16 +170,17 @@ function Waits({ run }: { run: Snapshot }) {
           </div>
         </section>
       ))}
-      {found.data && reasons.length === 0 && (run.progress?.running ?? 0) === 0 ? (
-        <section>
-          <p class="fold2">{found.data.nothing}.</p>
+      {!all && (
+        <section ref={card} style={{ minHeight: room && `${room}px` }}>
+          {found.data && reasons.length === 0 ? (
+            <p class="fold2">{found.data.nothing}.</p>
+          ) : (
+            <>
+              <h2>What it waits for</h2>
+              <Explain thing={run.workflow_id} />
+            </>
+          )}
         </section>
-      ) : (
-        !all && (found.data === undefined || reasons.length > 0) && (
-          <Section title="What it waits for">
-            <Explain thing={run.workflow_id} />
-          </Section>
-        )
       )}
     </>
   );

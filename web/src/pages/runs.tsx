@@ -20,11 +20,10 @@ import { NoMatch } from './none';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
-const spans = new Map([
-  ['1', 'an hour'],
-  ['24', 'a day'],
-  ['168', 'a week'],
-]);
+const spans: Record<string, string> = { 1: 'an hour', 24: 'a day', 168: 'a week' };
+
+// spanOf names a number of hours. A link made by hand may have any.
+const spanOf = (hours: string) => spans[hours] ?? `${hours} hours`;
 
 const kinds = new Map([
   ['group', 'job types'],
@@ -39,7 +38,7 @@ function useStartedWithin(hours: string): string {
   const view = `${hours} ${frozen()}`;
   const held = useRef({ view: '', at: 0 });
   return useTold((now) => {
-    if (!(Number(hours) > 0)) return '';
+    if (hours === '') return '';
     const at = Math.floor(now / minute) * minute - Number(hours) * 60 * minute;
     if (held.current.view !== view || Math.abs(at - held.current.at) > Number(hours) * 6 * minute) held.current = { view, at };
     return new Date(held.current.at).toISOString();
@@ -61,7 +60,8 @@ function headOf({ runs, next }: RunList, newest: Run | undefined): Head {
 }
 
 export function Runs({ params }: { params: URLSearchParams }) {
-  const [kind, name, state, since] = ['kind', 'name', 'state', 'since'].map((key) => params.get(key) ?? '') as [string, string, string, string];
+  const [kind, name, state] = ['kind', 'name', 'state'].map((key) => params.get(key) ?? '') as [string, string, string];
+  const since = /^[1-9]\d{0,5}$/.exec(params.get('since') ?? '')?.[0] ?? '';
   const by = params.get('sort') ?? '';
   const medium = useMedium();
   const dry = params.get('dry_runs') ?? '';
@@ -96,7 +96,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
       <Choice
         label="Started within"
         value={since}
-        of={[['', 'all that is kept'], ...spans]}
+        of={[['', 'all that is kept'], ...[...new Set([...Object.keys(spans), since])].filter(Boolean).map((hours): [string, string] => [hours, spanOf(hours)])]}
         set={(value) => setParams({ since: value })}
       />
       <Choice
@@ -135,7 +135,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
         filters={{
           state: ['the state', state.replaceAll(',', ', ')],
           name: [kind === 'dag' ? 'the DAG' : 'the job type', name],
-          since: ['a start within', spans.get(since) ?? ''],
+          since: ['a start within', since && spanOf(since)],
           kind: ['the kind', kinds.get(kind) ?? ''],
         }}
       />

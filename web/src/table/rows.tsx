@@ -56,6 +56,14 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const columns = small ? all.filter((c) => !c.optional || c.second) : all.filter((c, i) => i === 0 || !(hidden.has(c.name) || (medium && c.full)));
   const rows = sorted(given, all, sorting?.by ?? '');
   const scroll = useRef<HTMLDivElement>(null);
+  // A control that is gone, such as *Show all*, leaves the focus to the rows, as soon as there are some.
+  const tabled = useRef<HTMLDivElement>(null);
+  const left = useRef(false);
+  const within = tabled.current?.contains(document.activeElement);
+  useLayoutEffect(() => {
+    left.current = document.activeElement === document.body && (within || left.current);
+    if (left.current) scroll.current?.focus({ preventScroll: true });
+  });
   // bar is the height of a horizontal scroll bar, if there is one.
   const [bar, setBar] = useState(0);
   useLayoutEffect(() => setBar((scroll.current?.offsetHeight ?? 0) - (scroll.current?.clientHeight ?? 0)));
@@ -294,15 +302,12 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       busy={busy}
       more={chosen.size < Math.max(total ?? 0, rows.length) || pick.partial === true ? everything : undefined}
       total={total ?? (pick.partial ? undefined : rows.length)}
-      clear={() => {
-        settle(new Map(), -1);
-        scroll.current?.focus();
-      }}
+      clear={() => settle(new Map(), -1)}
     />
   );
   if (rows.length === 0) {
     return (
-      <div class="tabled" aria-busy={old}>
+      <div class="tabled" ref={tabled} aria-busy={old}>
         {strip}
         {bulk}
         {of && of.data === undefined ? <Loaded of={of} what={label}>{() => null}</Loaded> : <Empty>{old ? 'Searching…' : empty}</Empty>}
@@ -313,7 +318,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const grid = small ? {} : { gridTemplateColumns: [pick && 'max-content', ...least].filter(Boolean).join(' ') };
   const whole = `${(small ? virtual.getTotalSize() : rows.length * height + headHeight) + bar}px`;
   return (
-    <div class="tabled" aria-busy={old}>
+    <div class="tabled" ref={tabled} aria-busy={old}>
       {strip}
       {bulk}
       <div

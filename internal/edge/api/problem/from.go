@@ -141,7 +141,7 @@ func ofServer(err error) *Problem {
 	case is[*serviceerror.Unavailable](err):
 		return New(http.StatusServiceUnavailable, CodeServerUnreachable, "the Temporal server does not answer: "+err.Error())
 	case is[*serviceerror.DeadlineExceeded](err), errors.Is(err, context.DeadlineExceeded):
-		return New(http.StatusGatewayTimeout, CodeTimeout, "no answer in time: "+err.Error())
+		return New(http.StatusGatewayTimeout, CodeTimeout, "no answer in time")
 	case errors.Is(err, context.Canceled):
 		return New(http.StatusServiceUnavailable, CodeUnavailable, "the request was given up, or this server stops")
 	}

@@ -35,6 +35,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{&starter.UnreachableError{Address: "x", Cause: errors.New("y")}, 503, "SERVER_UNREACHABLE", true},
 		{&serviceerror.Unavailable{}, 503, "SERVER_UNREACHABLE", true},
 		{&starter.DAGTooLargeError{}, 413, "TOO_LARGE", false},
+		{fmt.Errorf("list runs: %w", context.DeadlineExceeded), 504, "TIMEOUT", true},
 		{&serviceerror.ResourceExhausted{}, 429, "RATE_LIMITED", true},
 		{errors.New("odd"), 500, "INTERNAL", false},
 		{problem.New(403, "", "no"), 403, "ACCESS_DENIED", false},
@@ -45,6 +46,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		assert.Equal(t, row.retryable, got.Retryable, "%T", row.err)
 		assert.Equal(t, row.code == "CONTROL_PLANE_DOWN" || row.code == "SERVER_UNREACHABLE", got.Unreachable, "%T", row.err)
 		assert.NotEmpty(t, got.Title)
+		assert.NotContains(t, got.Detail, "context deadline", "a text of Go")
 	}
 }
 

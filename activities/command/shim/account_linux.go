@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
@@ -24,8 +23,12 @@ func capable(capability int) bool {
 	return data[capability/32].Effective&(1<<(capability%32)) != 0
 }
 
-// niceZero is the value of RLIMIT_NICE for a priority of 0.
-const niceZero = 20
+const (
+	// niceZero is the value of RLIMIT_NICE for a priority of 0.
+	niceZero = 20
+	// ioRealtime is IOPRIO_CLASS_RT.
+	ioRealtime = 1
+)
 
 // Allowed reports a setting that this worker may not make.
 func (s *Setup) Allowed() error {
@@ -43,7 +46,7 @@ func (s *Setup) Allowed() error {
 	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); s.Nice != nil && err == nil && *s.Nice < niceZero-own && niceZero-*s.Nice > int(limit.Cur) { //nolint:gosec // at most 40
 		return fmt.Errorf("NOT_ALLOWED: this worker may not set nice %d: add CAP_SYS_NICE to AmbientCapabilities in its unit", *s.Nice)
 	}
-	if s.IOClass == int(launch.IORealtime) {
+	if s.IOClass == ioRealtime {
 		return fmt.Errorf("NOT_ALLOWED: this worker may not set ionice realtime: add CAP_SYS_NICE to AmbientCapabilities in its unit")
 	}
 	return nil

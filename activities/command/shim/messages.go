@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
 // Argument is the first argument of a process that is a shim.
@@ -36,7 +36,7 @@ type Setup struct {
 	Umask, Nice      *int
 	IOClass, IOLevel int
 	// Limits has no limit that the cgroup of the program enforces.
-	Limits launch.Limits
+	Limits rlimit.Limits
 }
 
 // GobEncode keeps pointers to zero values, which gob drops: core 0, nice 0, umask 0.

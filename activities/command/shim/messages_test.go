@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
 // TestZeroReachesTheStage: gob leaves pointers to zero values out.
 func TestZeroReachesTheStage(t *testing.T) {
 	t.Parallel()
-	var limits launch.Limits
+	var limits rlimit.Limits
 	require.NoError(t, json.Unmarshal([]byte(`{"core": "0"}`), &limits))
 	zero := 0
 	sent := Order{Path: "/bin/true", Setup: &Setup{Umask: &zero, Nice: &zero, Limits: limits}}

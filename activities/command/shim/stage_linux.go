@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -32,7 +31,7 @@ func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	toStage, fromStage := os.NewFile(uintptr(in[1]), "order"), os.NewFile(uintptr(out[0]), "report")
 	defer func() { _ = fromStage.Close() }()
 	attributes.Files = append(attributes.Files, uintptr(in[0]), uintptr(out[1]))
-	attributes.Dir, attributes.Env = "/", []string{"GOMAXPROCS=1"} // Each thread counts against limits.pids.
+	attributes.Dir, attributes.Env = "/", []string{"GOMAXPROCS=1", "GOGC=off"} // Each thread counts against limits.pids.
 	pid, err := s.fork("/proc/self/exe", []string{"roundsman-shim", Argument, stageArgument}, attributes)
 	_, _ = unix.Close(in[0]), unix.Close(out[1])
 	if err == nil {
@@ -69,7 +68,6 @@ func stage() int {
 	setup := err != nil
 	if !setup {
 		// The late limits may be below the needs of a Go program, so nothing but the exec follows.
-		debug.SetGCPercent(-1)
 		if err = rlimit.Lower(o.Setup.Limits); err != nil {
 			setup = true
 		}

@@ -4,7 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/joblogs"
 )
@@ -26,7 +26,7 @@ func (c *commands) artifacts(ctx *cli.Context, client *starter.Client, ref start
 	}
 	listed := ui.NewTable("NAME", "SIZE", "NOT KEPT")
 	for _, one := range list.Artifacts {
-		listed.Add(ui.Text(one.Name), ui.Text(launch.Size(one.Size).String()), ui.Text(one.Error))
+		listed.Add(ui.Text(one.Name), ui.Text(rlimit.Size(one.Size).String()), ui.Text(one.Error))
 	}
 	c.PrintTable(listed, list.Note)
 	return nil

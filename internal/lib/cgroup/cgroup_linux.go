@@ -3,7 +3,7 @@ package cgroup
 import (
 	"fmt"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
 const (
@@ -36,7 +36,7 @@ func (t *Tree) open() {
 		if t.base == "" {
 			return
 		}
-		switches := filepath.Join(t.base, "cgroup.subtree_control")
+		switches := path.Join(t.base, "cgroup.subtree_control")
 		for _, name := range []string{memory, cpu, pids} {
 			_ = os.WriteFile(switches, []byte("+"+name), 0) // The list below leaves out a refused controller.
 		}
@@ -46,7 +46,7 @@ func (t *Tree) open() {
 }
 
 // Rest returns the limits that a cgroup of the tree does not enforce.
-func (t *Tree) Rest(limits launch.Limits) launch.Limits {
+func (t *Tree) Rest(limits rlimit.Limits) rlimit.Limits {
 	t.open()
 	if slices.Contains(t.controllers, memory) {
 		limits.Memory = 0
@@ -61,12 +61,12 @@ func (t *Tree) Rest(limits launch.Limits) launch.Limits {
 }
 
 // Create returns the directory of a new cgroup, or "" without a tree. The error names a limit that could not be set.
-func (t *Tree) Create(name string, limits launch.Limits) (string, error) {
+func (t *Tree) Create(name string, limits rlimit.Limits) (string, error) {
 	t.open()
 	if t.base == "" {
 		return "", nil
 	}
-	directory := filepath.Join(t.base, prefix+name)
+	directory := path.Join(t.base, prefix+name)
 	if err := os.Mkdir(directory, 0o755); err != nil { //nolint:gosec // all users may read cgroups
 		if t.Rest(limits) != limits {
 			return "", fmt.Errorf("limits: %w", err)
@@ -80,10 +80,10 @@ func (t *Tree) Create(name string, limits launch.Limits) (string, error) {
 	return directory, nil
 }
 
-func (t *Tree) bound(directory string, limits launch.Limits) error {
+func (t *Tree) bound(directory string, limits rlimit.Limits) error {
 	rest := t.Rest(limits)
 	write := func(key, file, value string) error {
-		if err := os.WriteFile(filepath.Join(directory, file), []byte(value), 0); err != nil {
+		if err := os.WriteFile(path.Join(directory, file), []byte(value), 0); err != nil {
 			return fmt.Errorf("limits.%s: %w", key, err)
 		}
 		return nil
@@ -113,9 +113,9 @@ func delegated() string {
 	if mount == "" || own == "" {
 		return ""
 	}
-	base := filepath.Join(mount, own)
-	if filepath.Base(base) == workerLeaf && own != "/" {
-		base = filepath.Dir(base)
+	base := path.Join(mount, own)
+	if path.Base(base) == workerLeaf && own != "/" {
+		base = path.Dir(base)
 	}
 	if !mayDivide(base) {
 		return ""
@@ -123,9 +123,9 @@ func delegated() string {
 	if base == mount {
 		return base // The root may have both processes and children.
 	}
-	leaf := filepath.Join(base, workerLeaf)
+	leaf := path.Join(base, workerLeaf)
 	_ = os.Mkdir(leaf, 0o755) //nolint:gosec // all users may read cgroups
-	if os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0) != nil {
+	if os.WriteFile(path.Join(leaf, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0) != nil {
 		return ""
 	}
 	return base
@@ -133,7 +133,7 @@ func delegated() string {
 
 // mayDivide: see https://systemd.io/CGROUP_DELEGATION.
 func mayDivide(base string) bool {
-	if unix.Access(base, unix.W_OK) != nil || unix.Access(filepath.Join(base, "cgroup.procs"), unix.W_OK) != nil {
+	if unix.Access(base, unix.W_OK) != nil || unix.Access(path.Join(base, "cgroup.procs"), unix.W_OK) != nil {
 		return false
 	}
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
@@ -170,8 +170,8 @@ func ownCgroup() string {
 		return ""
 	}
 	for line := range strings.Lines(string(text)) {
-		if path, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); found && !strings.HasPrefix(path, "/..") {
-			return path
+		if own, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); found && !strings.HasPrefix(own, "/..") {
+			return own
 		}
 	}
 	return ""
@@ -180,7 +180,7 @@ func ownCgroup() string {
 // Kill kills all processes of a cgroup, of all users. Kernels before 5.14 do not support it.
 func Kill(directory string) {
 	if directory != "" {
-		_ = os.WriteFile(filepath.Join(directory, "cgroup.kill"), []byte("1"), 0)
+		_ = os.WriteFile(path.Join(directory, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
@@ -190,18 +190,15 @@ func Members(directory string) []int {
 		return nil
 	}
 	var members []int
-	_ = filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || entry.Name() != "cgroup.procs" {
-			return nil //nolint:nilerr // a cgroup that has ended meanwhile has no members
+	text, _ := os.ReadFile(path.Join(directory, "cgroup.procs")) // A cgroup that has ended meanwhile has no members.
+	for word := range strings.FieldsSeq(string(text)) {
+		if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
+			members = append(members, pid)
 		}
-		text, _ := os.ReadFile(path)
-		for word := range strings.FieldsSeq(string(text)) {
-			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
-				members = append(members, pid)
-			}
-		}
-		return nil
-	})
+	}
+	for _, child := range children(directory) {
+		members = append(members, Members(child)...)
+	}
 	return members
 }
 
@@ -210,14 +207,19 @@ func Remove(directory string) {
 	if directory == "" {
 		return
 	}
-	var below []string
-	_ = filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			below = append(below, path)
-		}
-		return nil
-	})
-	for _, path := range slices.Backward(below) {
-		_ = os.Remove(path)
+	for _, child := range children(directory) {
+		Remove(child)
 	}
+	_ = os.Remove(directory)
+}
+
+func children(directory string) []string {
+	entries, _ := os.ReadDir(directory)
+	var found []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			found = append(found, path.Join(directory, entry.Name()))
+		}
+	}
+	return found
 }

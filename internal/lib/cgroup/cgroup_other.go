@@ -2,13 +2,13 @@
 
 package cgroup
 
-import "github.com/roundsman/roundsman/internal/lib/launch"
+import "github.com/roundsman/roundsman/internal/lib/rlimit"
 
 // Tree creates no cgroups on this platform.
 type Tree struct{}
 
 // Rest returns all limits.
-func (*Tree) Rest(limits launch.Limits) launch.Limits { return limits }
+func (*Tree) Rest(limits rlimit.Limits) rlimit.Limits { return limits }
 
 // Kill does nothing.
 func Kill(string) {}

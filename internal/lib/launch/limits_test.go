@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
 func TestLimits(t *testing.T) {
@@ -15,7 +16,7 @@ func TestLimits(t *testing.T) {
 	read, err := launch.Decode([]byte(`{"limits": {"memory": "2GiB", "pids": 200, "open_files": 4096, "core": "0", "cpu": "1.5"}}`))
 	require.NoError(t, err)
 	assert.Empty(t, read.Faults())
-	assert.Equal(t, launch.Limits{Memory: 2 << 30, PIDs: 200, OpenFiles: 4096, Core: new(launch.Size), CPU: launch.CPU{Cores: 1.5}}, read.Limits)
+	assert.Equal(t, rlimit.Limits{Memory: 2 << 30, PIDs: 200, OpenFiles: 4096, Core: new(rlimit.Size), CPU: rlimit.CPU{Cores: 1.5}}, read.Limits)
 	for text, want := range map[string]string{
 		`{"limits": {"memory": "1KiB"}}`:    "limits.memory: 1KiB is too little: use 1MiB or more",
 		`{"limits": {"pids": -1}}`:          "limits.pids: -1 is out of range: use 1 to 4194304",
@@ -32,7 +33,7 @@ func TestLimits(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	for _, text := range []string{`"0.5"`, `"2"`, `"10m"`} {
-		var cpu launch.CPU
+		var cpu rlimit.CPU
 		require.NoError(t, json.Unmarshal([]byte(text), &cpu))
 		again, err := json.Marshal(cpu)
 		require.NoError(t, err)

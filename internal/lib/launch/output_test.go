@@ -10,22 +10,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-func TestSizes(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]launch.Size{"0": 0, "65536": 64 << 10, "10MiB": 10 << 20, "2G": 2 << 30, "3 KiB": 3 << 10, "7B": 7} {
-		got, err := launch.ParseSize(text)
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got, text)
-		again, err := launch.ParseSize(got.String())
-		require.NoError(t, err)
-		assert.Equal(t, got, again)
-	}
-	for _, text := range []string{"", "MiB", "-1MiB", "1.5MiB", "10MB", "10mib", "9999999999TiB", "1MiBMiB"} {
-		_, err := launch.ParseSize(text)
-		assert.ErrorContains(t, err, "write it like 512KiB, 10MiB or 2GiB", text)
-	}
-}
-
 func TestOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	read, err := launch.Decode([]byte(`{"output": {"keep": "7d", "max": "1MiB"}}`))

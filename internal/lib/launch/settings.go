@@ -111,5 +111,5 @@ func (s Spec) settingFaults() []error {
 			faults = append(faults, err)
 		}
 	}
-	return slices.Concat(faults, s.Output.faults(), s.Limits.faults(), artifactFaults(s.Artifacts))
+	return slices.Concat(faults, s.Output.faults(), s.Limits.Faults(), artifactFaults(s.Artifacts))
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -41,9 +42,9 @@ type Spec struct {
 	Nice   *int   `json:"nice,omitempty"`
 	IONice string `json:"ionice,omitempty"`
 	// Stdin is the standard input: empty or "params", "none", "file:PATH" or "data:TEXT".
-	Stdin  string `json:"stdin,omitempty"`
-	Output Output `json:"output,omitzero"`
-	Limits Limits `json:"limits,omitzero"`
+	Stdin  string        `json:"stdin,omitempty"`
+	Output Output        `json:"output,omitzero"`
+	Limits rlimit.Limits `json:"limits,omitzero"`
 	// Artifacts are patterns of files that are kept after the end of the program.
 	Artifacts Texts `json:"artifacts,omitempty"`
 	// KillGrace is the time between SIGTERM and SIGKILL; nil: [DefaultKillGrace].

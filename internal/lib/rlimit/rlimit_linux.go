@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
 // afterSIGXCPU is the CPU time between SIGXCPU and SIGKILL, in seconds.
@@ -22,7 +20,7 @@ type limit struct {
 	late bool
 }
 
-func of(l launch.Limits) []limit {
+func of(l Limits) []limit {
 	var limits []limit
 	add := func(key string, resource int, value int64, late bool) {
 		if value > 0 {
@@ -42,7 +40,7 @@ func of(l launch.Limits) []limit {
 }
 
 // Allowed reports each limit that the process may not set, or that the kernel would ignore. mayRaise: it has CAP_SYS_RESOURCE.
-func Allowed(l launch.Limits, uid int, mayRaise bool) error {
+func Allowed(l Limits, uid int, mayRaise bool) error {
 	var faults []error
 	for _, own := range of(l) {
 		var now syscall.Rlimit
@@ -62,7 +60,7 @@ func Allowed(l launch.Limits, uid int, mayRaise bool) error {
 }
 
 // Raise prepares the process. Limits that the stage would hit itself get their hard value only.
-func Raise(l launch.Limits) error {
+func Raise(l Limits) error {
 	for _, own := range of(l) {
 		next := syscall.Rlimit{Cur: own.soft, Max: own.hard}
 		if own.late {
@@ -79,7 +77,7 @@ func Raise(l launch.Limits) error {
 }
 
 // Lower sets the late limits. Nothing but the start of the program may follow.
-func Lower(l launch.Limits) error {
+func Lower(l Limits) error {
 	for _, own := range of(l) {
 		if !own.late {
 			continue

@@ -1,4 +1,4 @@
-package launch
+package rlimit
 
 import (
 	"encoding/json"
@@ -40,7 +40,8 @@ const (
 	maxCPUTime = 365 * 24 * jobtype.Duration(time.Hour)
 )
 
-func (l Limits) faults() []error {
+// Faults returns the limits that are out of range.
+func (l Limits) Faults() []error {
 	var faults []error
 	if l.Memory != 0 && l.Memory < minMemory {
 		faults = append(faults, fmt.Errorf("limits.memory: %s is too little: use %s or more", l.Memory, Size(minMemory)))

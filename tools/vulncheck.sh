@@ -15,6 +15,12 @@ report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 status=0
 
+# A scan loads all packages with their imports before it reads the database.
+if ! "$govulncheck" -db "$db" -version 2>/dev/null | grep -q '^DB updated: '; then
+	echo "vulncheck: SKIPPED, the database $db does not answer"
+	exit 0
+fi
+
 for module in "$@"; do
 	cd "$root/$module"
 	rc=0
@@ -34,10 +40,6 @@ for module in "$@"; do
 		fi
 		;;
 	*)
-		if grep -Eqi 'fetching vulnerabilities|dial tcp|no such host|i/o timeout|connection refused|TLS handshake|vuln\.go\.dev.*(40[0-9]|50[0-9])|unexpected EOF|proxyconnect|unrecognized vulndb format' "$report"; then
-			echo "vulncheck: SKIPPED, the database $db does not answer: $(tail -n 1 "$report")"
-			exit "$status"
-		fi
 		cat "$report"
 		echo "vulncheck: $module: govulncheck itself failed (exit $rc)"
 		status=1

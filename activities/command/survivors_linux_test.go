@@ -123,15 +123,10 @@ func (s *site) lone(seconds int) string {
 
 // holders are the living processes that have the lock file open.
 func (s *site) holders() []int {
-	links, _ := filepath.Glob("/proc/[0-9]*/fd/9")
-	var pids []int
-	for _, link := range links {
-		if target, err := os.Readlink(link); err == nil && target == filepath.Join(s.dir, "lock") {
-			pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return processesWith(func(folder string) bool {
+		target, err := os.Readlink(folder + "/fd/9")
+		return err == nil && target == filepath.Join(s.dir, "lock")
+	})
 }
 
 // awaitHolder waits until the program runs and, if noted is set, until the worker has
@@ -150,17 +145,23 @@ func (s *site) awaitHolder(noted bool) {
 			}
 		}
 		return false
-	}, time.Minute, 10*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }
 
 // shimsOf are the shims of a worker.
 func shimsOf(worker int) []int {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	var pids []int
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err == nil && strings.Contains(string(text), " (roundsman-shim) S "+strconv.Itoa(worker)+" ") {
-			pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+	return processesWith(func(folder string) bool {
+		text, err := os.ReadFile(folder + "/stat")
+		return err == nil && strings.Contains(string(text), " (roundsman-shim) S "+strconv.Itoa(worker)+" ")
+	})
+}
+
+// processesWith returns the processes whose folder in /proc matches. A pattern of more than one level would list every folder.
+func processesWith(matches func(folder string) bool) (pids []int) {
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		if matches(folder) {
+			pid, _ := strconv.Atoi(filepath.Base(folder))
 			pids = append(pids, pid)
 		}
 	}

@@ -2,8 +2,9 @@ package forecast
 
 import (
 	"cmp"
-	"container/heap"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/ranked"
 )
 
 // kind of an event. Events at the same moment apply in this order: nothing begins at the closing
@@ -27,51 +28,32 @@ type event struct {
 	number int
 }
 
+// Compare implements [ranked.Ordered].
+func (e event) Compare(o event) int {
+	if order := cmp.Or(e.at.Compare(o.at), cmp.Compare(e.kind, o.kind)); order != 0 {
+		return order
+	}
+	if e.kind == tickDue && e.of != o.of {
+		return cmp.Compare(e.of.order, o.of.order)
+	}
+	return cmp.Compare(e.number, o.number)
+}
+
 // queue returns events in chronological order.
 type queue struct {
-	events eventHeap
+	events ranked.Queue[event]
 	pushed int
 }
 
 func (q *queue) push(e event) {
 	q.pushed++
 	e.number = q.pushed
-	heap.Push(&q.events, e)
+	q.events.Push(e)
 }
 
 func (q *queue) pop() (event, bool) {
 	if len(q.events) == 0 {
 		return event{}, false
 	}
-	next, ok := heap.Pop(&q.events).(event)
-	return next, ok
-}
-
-type eventHeap []event
-
-func (h eventHeap) Len() int      { return len(h) }
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h eventHeap) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	if order := cmp.Or(a.at.Compare(b.at), cmp.Compare(a.kind, b.kind)); order != 0 {
-		return order < 0
-	}
-	if a.kind == tickDue && a.of != b.of {
-		return a.of.order < b.of.order
-	}
-	return a.number < b.number
-}
-
-// Push implements heap.Interface.
-func (h *eventHeap) Push(x any) {
-	if e, ok := x.(event); ok {
-		*h = append(*h, e)
-	}
-}
-
-// Pop implements heap.Interface.
-func (h *eventHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return q.events.Pop(), true
 }

@@ -1,6 +1,7 @@
 package ranked
 
 import (
+	"cmp"
 	"container/heap"
 	"slices"
 )
@@ -9,7 +10,7 @@ import (
 type Set[T any] struct {
 	byID map[int]T
 	// order has the ids, and some removed ones until they come first or are too many.
-	order idHeap
+	order Queue[index]
 }
 
 const minOrder = 64
@@ -26,7 +27,7 @@ func (s *Set[T]) Get(id int) T { return s.byID[id] }
 // Add adds or replaces an element.
 func (s *Set[T]) Add(id int, x T) {
 	if _, has := s.byID[id]; !has {
-		heap.Push(&s.order, id)
+		s.order.Push(index(id))
 	}
 	s.byID[id] = x
 	if len(s.order) > 2*max(len(s.byID), minOrder) {
@@ -41,18 +42,18 @@ func (s *Set[T]) compact() {
 	s.order = s.order[:0]
 	//workflowcheck:ignore a heap returns the smallest, in any order of filling
 	for id := range s.byID {
-		s.order = append(s.order, id)
+		s.order = append(s.order, index(id))
 	}
-	heap.Init(&s.order)
+	heap.Init((*queue[index])(&s.order))
 }
 
 // First returns the element with the smallest id.
 func (s *Set[T]) First() (x T, ok bool) {
 	for len(s.order) > 0 {
-		if x, ok := s.byID[s.order[0]]; ok {
+		if x, ok := s.byID[int(s.order[0])]; ok {
 			return x, true
 		}
-		heap.Pop(&s.order)
+		s.order.Pop()
 	}
 	return x, false
 }
@@ -63,27 +64,12 @@ func (s *Set[T]) Sorted() []T {
 	slices.Sort(s.order) // A sorted list is a heap.
 	list := make([]T, len(s.order))
 	for i, id := range s.order {
-		list[i] = s.byID[id]
+		list[i] = s.byID[int(id)]
 	}
 	return list
 }
 
-type idHeap []int
+type index int
 
-func (h idHeap) Len() int           { return len(h) }
-func (h idHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h idHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *idHeap) Push(x any) {
-	if id, ok := x.(int); ok {
-		*h = append(*h, id)
-	}
-}
-
-// Pop implements heap.Interface.
-func (h *idHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
+// Compare implements [Ordered].
+func (i index) Compare(o index) int { return cmp.Compare(i, o) }

@@ -87,7 +87,7 @@ func (g *waits) idle(t *task, what phase, limit time.Duration, now time.Time) {
 	t.phase = what
 	if limit > 0 || what == phaseSleeping {
 		t.until = now.Add(limit)
-		g.timers.push(timer{at: t.until, kind: timerIdle, task: t.i})
+		g.timers.Push(timer{at: t.until, kind: timerIdle, task: t.i})
 	}
 }
 

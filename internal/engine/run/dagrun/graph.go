@@ -156,7 +156,7 @@ func (g *waits) setDeadline() {
 	}
 	if limit > 0 {
 		g.deadline = g.startedAt.Add(limit)
-		g.timers.push(timer{at: g.deadline, kind: timerDeadline})
+		g.timers.Push(timer{at: g.deadline, kind: timerDeadline})
 	}
 }
 
@@ -239,7 +239,7 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 			g.proceed(d.Task, now)
 		case dag.DecisionHold:
 			g.heldUntil = now.Add(g.program.Header.HoldOnFailure.Std())
-			g.timers.push(timer{at: g.heldUntil, kind: timerRelease})
+			g.timers.Push(timer{at: g.heldUntil, kind: timerRelease})
 		case dag.DecisionFinish:
 			g.outcome = d.Outcome
 			g.end = &End{Outcome: d.Outcome, Reason: g.reason}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/ranked"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -41,7 +42,7 @@ type waits struct {
 	next   int         // head of starts
 	lane   lane
 
-	timers    timers
+	timers    ranked.Queue[timer]
 	deadline  time.Time
 	heldUntil time.Time
 	// Since when the run's concurrency was used up, and as many tasks waited for resources.

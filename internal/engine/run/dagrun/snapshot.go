@@ -126,7 +126,7 @@ func Restore(compiled *dag.Graph, data []byte, cfg Config, now time.Time) (*Grap
 	g.setDeadline()
 	g.describe()
 	if g.run.Held() {
-		g.timers.push(timer{at: g.heldUntil, kind: timerRelease})
+		g.timers.Push(timer{at: g.heldUntil, kind: timerRelease})
 	}
 	for _, t := range s.Tasks {
 		if err := g.restoreTask(t); err != nil {
@@ -253,7 +253,7 @@ func (g *Graph) restoreTask(s savedTask) error {
 		g.gate.yielded = append(g.gate.yielded, t)
 	}
 	if !t.until.IsZero() {
-		g.timers.push(timer{at: t.until, kind: timerIdle, task: t.i})
+		g.timers.Push(timer{at: t.until, kind: timerIdle, task: t.i})
 	}
 	if g.shapeOf(definition).plain {
 		return nil

@@ -2,7 +2,6 @@ package dagrun
 
 import (
 	"cmp"
-	"container/heap"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -26,38 +25,15 @@ type timer struct {
 	task dag.Index
 }
 
-// compare is complete, so that timers of one moment fire in the same order after Restore.
-func (t timer) compare(o timer) int {
+// Compare is complete, so that timers of one moment fire in the same order after Restore.
+func (t timer) Compare(o timer) int {
 	return cmp.Or(t.at.Compare(o.at), cmp.Compare(t.kind, o.kind), cmp.Compare(t.task, o.task))
 }
-
-//nolint:recvcheck // as container/heap wants it: methods that change the length need the pointer
-type timers []timer
-
-func (h timers) Len() int           { return len(h) }
-func (h timers) Less(i, j int) bool { return h[i].compare(h[j]) < 0 }
-func (h timers) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *timers) Push(x any) {
-	if t, ok := x.(timer); ok {
-		*h = append(*h, t)
-	}
-}
-
-// Pop implements heap.Interface.
-func (h *timers) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
-func (h *timers) push(t timer) { heap.Push(h, t) }
 
 // NextWake is when [run.Tick] must be applied at the latest; zero if nothing is pending.
 func (g *waits) NextWake() time.Time {
 	for len(g.timers) > 0 && !g.matters(g.timers[0]) {
-		heap.Pop(&g.timers)
+		g.timers.Pop()
 	}
 	wake := g.engine.NextWake()
 	if len(g.timers) > 0 && (wake.IsZero() || g.timers[0].at.Before(wake)) {
@@ -84,8 +60,7 @@ func (g *waits) matters(t timer) bool {
 
 func (g *Graph) fireTimers(now time.Time) {
 	for len(g.timers) > 0 && !g.timers[0].at.After(now) {
-		t, ok := heap.Pop(&g.timers).(timer)
-		if ok && g.matters(t) {
+		if t := g.timers.Pop(); g.matters(t) {
 			g.engine.Progressed()
 			g.fire(t, now)
 		}

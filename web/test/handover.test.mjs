@@ -253,6 +253,22 @@ test('a job is found by its key in a running run, and in an old one behind 200 n
   assert.deepEqual(page.faults, []);
 });
 
+test('a page of jobs that ends within the newest run names no number of runs', options, async () => {
+  const pair = { method: 'POST', headers: { 'Content-Type': 'application/yaml' }, body: 'version: 1\nname: pair\ntasks: [{id: left, key: pair, command: ["true"]}, {id: right, key: pair, command: ["true"]}]\n' };
+  assert.ok((await fetch(`${stage.base}api/v1/dag-runs`, pair)).ok);
+  await until('two tasks with the key', async () => (await stage.get('/items?key=pair')).items.length === 2);
+  const other = await stage.page();
+  await other.setRequestInterception(true);
+  other.on('request', (request) => request.continue(/items\?key=pair/.test(request.url()) ? { url: `${request.url()}&limit=1` } : {}));
+  await stage.open(other, 'runs?key=pair');
+  const note = () => other.$eval('section:has([aria-label="Jobs by key"]) h2', (e) => e.textContent);
+  await until('one of its two tasks', async () => /1 job of the newest run/.test(await note()));
+  await other.evaluate(() => [...document.querySelectorAll('main button')].find((e) => /^Search runs before/.test(e.textContent)).click());
+  await until('both', async () => /2 jobs, \d+ runs? searched/.test(await note()));
+  assert.deepEqual(other.faults, []);
+  await other.close();
+});
+
 test('the id of a run is copied, or selected on a page without a clipboard, and told to the keyboard', options, async () => {
   const run = await stage.runDAG('copied');
   const context = await stage.browser.createBrowserContext();

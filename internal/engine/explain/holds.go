@@ -57,7 +57,7 @@ func reasonOfHold(hold contract.AdmissionHold) Reason {
 	case ofTask:
 		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("%s is %s", hold.Of(), hold.Untimed())
 	case hold.DedupeKey != "":
-		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.Untimed())
+		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with key %s are left out: %s", hold.DedupeKey, hold.Untimed())
 	}
 	args := action.Args{"name": hold.JobType, "key": hold.DedupeKey}
 	if r.Code == contract.CodeMarkedDone {

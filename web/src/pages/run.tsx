@@ -131,14 +131,16 @@ const asking = (reason: Reason) => reason.code === 'AWAITING_APPROVAL' && (reaso
 const mostAsked = 5;
 
 // Waits shows why the run does not continue. A question, of the run or of its sub-DAGs, is a strip with its buttons.
-// Without a reason it is one line, as high as the card that it follows: the page below does not move.
+// Without a reason it is one line, as high as the reasons that it follows: the page below does not move.
 function Waits({ run }: { run: Snapshot }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(run.workflow_id)}`);
   const reasons = found.data?.reasons ?? [];
   const asked = reasons.filter(asking);
   const all = reasons.length > 0 && asked.length === reasons.length && asked.length <= mostAsked;
   const card = useRef<HTMLElement>(null);
-  const room = card.current?.offsetHeight;
+  const told = useRef(false);
+  const room = told.current ? card.current?.offsetHeight : 0;
+  told.current ||= reasons.length > 0;
   return (
     <>
       {asked.slice(0, mostAsked).map((reason) => (

@@ -172,7 +172,7 @@ function Jobs({ of, jobType, since }: { of: string; jobType: string; since: stri
   const searched = pages.reduce((sum, page) => sum + page.searched, 0);
   const missed = pages.map((page) => page.missed).filter(Boolean).join('; ');
   return (
-    <Section title={`Jobs with the key ${of}`} note={last && `${plural(items.length, 'job')} in ${plural(searched, 'run')}`}>
+    <Section title={`Jobs with the key ${of}`} note={last && `${plural(items.length, 'job')}${searched > 0 ? `, ${plural(searched, 'run')} searched` : ' of the newest run'}`}>
       {error !== undefined && <Failure error={error} what="Older runs cannot be searched" />}
       <Loaded of={newest} what="Jobs">
         {() => (

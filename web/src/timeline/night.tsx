@@ -85,7 +85,7 @@ function NightTimeline({ night }: { night: Night }) {
       whole={{ from: Date.parse(night.from), to: Date.parse(night.until) }}
       foot={
         <>
-          <Legend of={['done', 'failed', 'running', 'plan', 'forecast']} />
+          <Legend of={['done', 'failed', 'running', 'waiting', 'plan', 'forecast']} />
           {left.length > 0 && <span>Later ones not shown: {left.map((row) => `${(row.left_out ?? 0).toLocaleString('en')} of ${row.job_type}`).join(', ')}</span>}
         </>
       }

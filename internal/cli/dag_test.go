@@ -143,12 +143,13 @@ func TestDAGParams(t *testing.T) {
 	assert.NotEqual(t, size(), size("--param", "text=b,c=d and more", "--param", "n=4", "--param", "list=[1,2]"))
 	for arg, says := range map[string]string{
 		"txet=b":     `did you mean "text"`,
-		"nothing=1":  "it has list, n, text",
-		"n=three":    "is not JSON",
-		"n=1 2":      "is not JSON",
+		"nothing=1":  "known here: list, n, text",
+		"n=three":    "is not a number, which the spec declares",
+		"n=1 2":      "is not a number, which the spec declares",
+		`n="3"`:      "it is text, but the spec declares a number",
 		"text":       "write KEY=VALUE",
 		"=x":         "write KEY=VALUE",
-		`list="[1"]`: "is not JSON",
+		`list="[1"]`: "is not a list, which the spec declares",
 	} {
 		h.run("dag", "validate", spec, "--param", arg).Exits(ui.ExitUsage).Complains(says)
 	}

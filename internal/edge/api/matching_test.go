@@ -27,7 +27,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/api"
-	"github.com/roundsman/roundsman/internal/edge/api/authoring"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/jobtype"
@@ -291,31 +290,6 @@ func TestARepeatOfASettingUndoesNoLaterChange(t *testing.T) {
 	f.spec = before // The control plane was killed before the change.
 	assert.Equal(t, http.StatusOK, patch(`{"retry_limit":7}`, "Idempotency-Key", "killed"))
 	assert.Equal(t, 7, f.spec.Policy.RetryLimit)
-}
-
-// TestADryRunIsRepeatedAfterAChange, which it cannot undo.
-func TestADryRunIsRepeatedAfterAChange(t *testing.T) {
-	t.Parallel()
-	const path = "/job-types/scrub/settings"
-	policy := jobtype.DefaultPolicy().WithDefaults().WithDerived()
-	f := &fleetOfOne{
-		records: records{memos: map[string]*commonpb.Memo{}},
-		spec:    contract.JobTypeSpec{Name: "scrub", Handler: "command", Policy: policy, Schedule: contract.ScheduleSpec{Every: jobtype.Duration(time.Hour)}},
-	}
-	own := starter.New(f, "", nil)
-	handler := api.New(api.Options{
-		Auth: callers(), Client: own, As: func(context.Context, api.Caller) (*starter.Client, func(), error) { return own, func() {}, nil },
-		Extra: []func(*api.API){authoring.Operations},
-	}).Handler()
-	preview := func() *httptest.ResponseRecorder {
-		return ask(t, handler, "admin", http.MethodPatch, api.Prefix+path+"?dry_run=true", `{"settings":{"description":"new"}}`, "Idempotency-Key", "look")
-	}
-	first := preview()
-	require.Equal(t, http.StatusOK, first.Code, first.Body)
-	f.spec.Description = "of somebody else"
-	again := preview()
-	require.Equal(t, http.StatusOK, again.Code, again.Body)
-	assert.Contains(t, again.Body.String(), "of somebody else")
 }
 
 // Of two requests at once with the same tag one is refused.

@@ -33,8 +33,8 @@ type HTTP struct {
 	Address string
 	// AnyPort uses another port if that of Address is in use.
 	AnyPort bool
-	// Moved is the reason for another port than that of Address, after the start.
-	Moved string
+	// Moved is the error of Address, if another port is used.
+	Moved error
 	// User is the caller without a log-in.
 	User   string
 	Access config.Access
@@ -140,7 +140,7 @@ func (h *HTTP) URL() string {
 func (h *HTTP) listen(ctx context.Context) (err error) {
 	h.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", h.Address)
 	if err != nil && h.AnyPort {
-		h.Moved = h.Address + " is in use"
+		h.Moved = err
 		h.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	return err

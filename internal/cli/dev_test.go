@@ -148,10 +148,12 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	held, err := net.Listen("tcp", "127.0.0.1:8234")
 	dev := h.begin(devArgs(dir, "-c", h.write("version: 1\njob_types: {}\n"))...)
 	dev.waitFor(t, "workers    node-a, node-b")
-	if err == nil { // Otherwise the dev of another test has had the port, perhaps no longer.
+	if err == nil {
 		defer held.Close()
-		assert.Contains(t, dev.out.String(), "api/v1 (127.0.0.1:8234 is in use; --http chooses a port)")
 	}
+	banner := dev.out.String()
+	assert.NotEqual(t, strings.Contains(banner, "http://127.0.0.1:8234/"),
+		strings.Contains(banner, "api/v1 (listen tcp 127.0.0.1:8234: bind: address already in use; --http chooses a port)"))
 	inside := offline(t).at(address(t, dir))
 	inside.eventually("ONLINE", "workers", "list")
 	inside.run("dag", "run", example(t, "nine.yaml")).OK()

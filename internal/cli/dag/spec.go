@@ -18,7 +18,7 @@ import (
 func newParamFlag() cli.Flag {
 	return &cli.GenericFlag{
 		Name: "param", Value: &ui.ParamFlag{},
-		Usage: "set `KEY=VALUE` of the spec's params; may be given several times. Where the spec has no text, VALUE is JSON",
+		Usage: "set `KEY=VALUE` of the spec's params; may be given several times. VALUE is JSON, except where the spec has text or null",
 	}
 }
 

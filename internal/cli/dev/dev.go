@@ -175,8 +175,8 @@ func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 	if url := options.HTTP.URL(); url != "" {
 		shown.Add("console", ui.Cell{Text: url, Paint: ui.Bold})
 		at := url + "api/v1"
-		if moved := options.HTTP.Moved; moved != "" {
-			at += " (" + moved + "; --http chooses a port)"
+		if moved := options.HTTP.Moved; moved != nil {
+			at += fmt.Sprintf(" (%v; --http chooses a port)", moved)
 		}
 		shown.Add("API", ui.Text(at))
 	}

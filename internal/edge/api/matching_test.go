@@ -165,6 +165,10 @@ func (c calls) DescribeSchedule(context.Context, *workflowservice.DescribeSchedu
 	}, err
 }
 
+func (calls) ListSchedules(context.Context, *workflowservice.ListSchedulesRequest, ...grpc.CallOption) (*workflowservice.ListSchedulesResponse, error) {
+	return &workflowservice.ListSchedulesResponse{}, nil
+}
+
 func (c calls) UpdateSchedule(_ context.Context, in *workflowservice.UpdateScheduleRequest, _ ...grpc.CallOption) (*workflowservice.UpdateScheduleResponse, error) {
 	var input contract.JobGroupInput
 	err := starter.DataConverter().FromPayloads(in.GetSchedule().GetAction().GetStartWorkflow().GetInput(), &input)
@@ -298,14 +302,14 @@ func TestADryRunIsRepeatedAfterAChange(t *testing.T) {
 	t.Parallel()
 	const path = api.Prefix + "/job-types/scrub/settings"
 	policy := jobtype.DefaultPolicy().WithDefaults().WithDerived()
-	f := &fleetOfOne{
-		records: records{memos: map[string]*commonpb.Memo{}},
-		spec:    contract.JobTypeSpec{Name: "scrub", Handler: "scrub", Policy: policy, Schedule: contract.ScheduleSpec{Every: jobtype.Duration(time.Hour)}},
-	}
+	policy.CatchupWindow = jobtype.Duration(time.Hour)
+	f := &fleetOfOne{records: records{memos: map[string]*commonpb.Memo{}}, spec: contract.JobTypeSpec{
+		Name: "scrub", Handler: "scrub", Policy: policy, Schedule: contract.ScheduleSpec{Every: jobtype.Duration(time.Hour)},
+	}}
 	own := starter.New(f, "", nil)
 	handler := api.New(api.Options{
 		Auth: callers(), Client: own, As: func(context.Context, api.Caller) (*starter.Client, func(), error) { return own, func() {}, nil },
-		Extra: []func(*api.API){authoring.Operations},
+		Extra: []func(*api.API){authoring.Operations}, Handlers: []jobtype.Descriptor{{Name: "scrub"}},
 	}).Handler()
 	read := ask(t, handler, "admin", http.MethodGet, path, "")
 	require.Equal(t, http.StatusOK, read.Code, read.Body)

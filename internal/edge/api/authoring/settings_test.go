@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -45,12 +43,4 @@ func TestAWrittenSecretIsFound(t *testing.T) {
 		spec := contract.JobTypeSpec{Name: "scrub", Execute: json.RawMessage(`{"command": ["scrub"], "env": ` + env + `}`)}
 		assert.Equal(t, want, writesSecret(spec), env)
 	}
-}
-
-// TestADryRunIsNoLateChange: a repeat after a change of somebody else undoes nothing.
-func TestADryRunIsNoLateChange(t *testing.T) {
-	t.Parallel()
-	already, err := (&service{}).hasSettings(t.Context(), nil, &setSettings{DryRun: api.DryRun{Wanted: true}})
-	require.NoError(t, err)
-	assert.True(t, already)
 }

@@ -39,8 +39,8 @@ func (r reader) checkTask(t *Task) {
 	if t.TriggerRule == dag.OneFailed && len(t.Needs)+len(t.PerItem) == 0 {
 		r.at(child(t.node, "trigger_rule"), "task %q has trigger_rule one_failed but needs nothing; name the tasks whose failure it handles", t.ID)
 	}
-	if t.HeartbeatTimeout > 0 && t.Timeout > 0 && t.HeartbeatTimeout > t.Timeout {
-		r.at(child(t.node, "heartbeat_timeout"), "heartbeat_timeout %s is above timeout %s and can never act", t.HeartbeatTimeout, t.Timeout)
+	if most := t.attemptTimeout(); t.HeartbeatTimeout > most && most > 0 {
+		r.at(child(t.node, "heartbeat_timeout"), "heartbeat_timeout %s is above timeout %s and can never act", t.HeartbeatTimeout, most)
 	}
 	if when := strings.TrimSpace(t.When); when != "" && when != "true" && when != "false" && !gotemplate.Templated(when) {
 		r.at(child(t.node, "when"), "when is a condition that comes out as true or false, not %.60q%s", when, notWhen(when))

@@ -171,12 +171,9 @@ const maxSimilar = 10_000
 func (u *unit) definition(t *Task) []byte {
 	d := Definition{
 		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
-		When: t.When, Timeout: t.Timeout, HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries, RetryBudget: t.RetryBudget,
+		When: t.When, Timeout: t.attemptTimeout(), HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries, RetryBudget: t.RetryBudget,
 		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params, Launch: programOf(u.defaults, t), PerItem: t.PerItem,
 		Exclusive: t.Exclusive, Shared: t.Shared, NotBefore: t.NotBefore, ExpiresAt: t.ExpiresAt, OnWorkerLoss: t.OnWorkerLoss, Key: t.Key, KeyValid: t.KeyValid,
-	}
-	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG && t.kind != KindJobType {
-		d.Timeout = DefaultTimeout
 	}
 	u.checkTemplates(t, &d)
 	u.script(t, &d)

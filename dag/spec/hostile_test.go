@@ -196,7 +196,7 @@ func TestParamsAreNotRenderedTwice(t *testing.T) {
 func TestDurationsHaveBounds(t *testing.T) {
 	t.Parallel()
 	for key, where := range map[string]string{
-		"deadline": "%s", "hold_on_failure": "%s", "timeout": "t", "heartbeat_timeout": "t", "retries: {limit: 1, backoff": "t}", "retries: {limit: 1, max_backoff": "t}",
+		"deadline": "%s", "hold_on_failure": "%s", "timeout": "t", "heartbeat_timeout": "t, timeout: 36500d", "retries: {limit: 1, backoff": "t}", "retries: {limit: 1, max_backoff": "t}",
 		"sleep": "s", "approval: {timeout": "s}",
 	} {
 		for written, good := range map[string]bool{

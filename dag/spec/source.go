@@ -14,8 +14,8 @@ type ParamError struct {
 
 func (e *ParamError) Error() string { return "params." + e.Key + ": " + e.Message }
 
-// SetParams replaces declared params. Text is parsed as JSON unless the declared value is text. After a [*ParamError]
-// nothing is replaced.
+// SetParams replaces declared params. Text is parsed as JSON unless the declared value is text or null. After a
+// [*ParamError] nothing is replaced.
 func (s *Spec) SetParams(params map[string]any) error {
 	values, faults := make(map[string]any, len(params)), []error(nil)
 	for _, key := range sortedKeys(params) {

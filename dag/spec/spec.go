@@ -168,6 +168,14 @@ const (
 // A sleep and an approval use no worker.
 func (k Kind) metered() bool { return k != KindSleep && k != KindApproval }
 
+// attemptTimeout is the timeout of one attempt; 0: a sub-DAG has none, and a job type has its own.
+func (t *Task) attemptTimeout() jobtype.Duration {
+	if t.Timeout == 0 && t.kind.metered() && t.kind != KindDAG && t.kind != KindJobType {
+		return DefaultTimeout
+	}
+	return t.Timeout
+}
+
 var taskIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 
 // Header holds a run's settings, as the Meta of its graph.

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// A start normally takes a second; recovery of a large file takes longer.
-	startServerWithin = 60 * time.Second
+	// A start normally takes a second; recovery of a large file takes longer. The server itself gives up after 60 s, with its
+	// reason.
+	startServerWithin = 75 * time.Second
 	// After stopServerWithin the process is killed; the state is safe either way.
 	stopServerWithin = 15 * time.Second
 	// restartDelay limits the restarts of a server that ends at once.
@@ -103,14 +104,11 @@ func (k *serverKeeper) Ready() ServerReady {
 }
 
 func (k *serverKeeper) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startServerWithin,
-		fmt.Errorf("the dev server was not healthy within %s: see %s", startServerWithin, k.options.LogFile))
-	defer cancel()
 	process, err := k.launch.run(k.options)
 	if err != nil {
 		return err
 	}
-	ready, err := k.launch.await(ctx, process, k.options)
+	ready, err := k.await(ctx, process)
 	if err != nil {
 		process.stop(stopServerWithin)
 		return err
@@ -121,6 +119,17 @@ func (k *serverKeeper) start(ctx context.Context) error {
 	// Restarts must use the addresses of clients and open browser tabs.
 	k.options.Port, k.options.UIPort = portOf(ready.Address), portOf(ready.UIURL)
 	return nil
+}
+
+func (k *serverKeeper) await(ctx context.Context, process *child) (ServerReady, error) {
+	limited, cancel := context.WithTimeout(ctx, startServerWithin)
+	defer cancel()
+	ready, err := k.launch.await(limited, process, k.options)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return ready, fmt.Errorf("the dev server was not healthy within %s (%s): see %s; on a busy machine start it again",
+			startServerWithin, process.tail.last(), k.options.LogFile)
+	}
+	return ready, err
 }
 
 func (k *serverKeeper) keep(ctx context.Context) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -134,6 +135,28 @@ func TestTemporalCLIThatEndsIsNotWaitedFor(t *testing.T) {
 	require.NoError(t, os.WriteFile(options.TemporalCLI, []byte(refusing), 0o700)) //nolint:gosec // a program
 	_, err := startServer(t.Context(), options, slog.New(slog.DiscardHandler), func(string) {})
 	require.ErrorContains(t, err, "did not start (exit status 3: Error: unknown flag)")
+}
+
+// silent is a launcher of servers that never become healthy.
+type silent struct{ launcher }
+
+func (silent) await(ctx context.Context, _ *child, _ DevServer) (ServerReady, error) {
+	<-ctx.Done()
+	return ServerReady{}, context.Cause(ctx)
+}
+
+func TestAServerThatIsNotHealthyInTimeIsExplained(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := &child{tail: &tail{kept: []byte("begins\nnamespace default: not found\n")}}
+		k := &serverKeeper{launch: silent{}, options: DevServer{LogFile: "dev.log"}}
+		_, err := k.await(t.Context(), late)
+		require.EqualError(t, err, "the dev server was not healthy within 1m15s (namespace default: not found): see dev.log; on a busy machine start it again")
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		_, err = k.await(left, late)
+		require.Equal(t, context.Canceled, err)
+	})
 }
 
 func TestPortOf(t *testing.T) {

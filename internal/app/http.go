@@ -33,6 +33,8 @@ type HTTP struct {
 	Address string
 	// AnyPort uses another port if that of Address is in use.
 	AnyPort bool
+	// Moved is the error of Address, if another port is used.
+	Moved error
 	// User is the caller without a log-in.
 	User   string
 	Access config.Access
@@ -135,20 +137,25 @@ func (h *HTTP) URL() string {
 	return scheme + h.listener.Addr().String() + "/"
 }
 
+func (h *HTTP) listen(ctx context.Context) (err error) {
+	h.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", h.Address)
+	if err != nil && h.AnyPort {
+		h.Moved = err
+		h.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	return err
+}
+
 // Start implements component.
 func (h *HTTP) Start(ctx context.Context) error {
 	var err error
 	if h.gateway, err = newGateway(ctx, h.client, h.logger); err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.Address)
-	if err != nil && h.AnyPort {
-		listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	}
-	if err != nil {
+	if err = h.listen(ctx); err != nil {
 		return fmt.Errorf("http: %w: choose another --http", err)
 	}
-	h.listener = listener
+	listener := h.listener
 	if h.files.tls != nil {
 		listener = tls.NewListener(listener, h.files.tls)
 	}

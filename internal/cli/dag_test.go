@@ -133,7 +133,7 @@ func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
 func TestDAGParams(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	spec := h.writeSpec("version: 1\nname: p\nparams: {text: a, n: 3, list: [1]}\ntasks: [{id: a, when: '{{eq .Params.n 3}}', command: [echo, \"{{.Params.text}}\", \"{{.Params.list}}\"]}]\n")
+	spec := h.writeSpec("version: 1\nname: p\nparams: {text: a, n: 3, list: [1], any: null}\ntasks: [{id: a, when: '{{eq .Params.n 3}}', command: [echo, \"{{.Params.text}}\", \"{{.Params.list}}\"]}]\n")
 	size := func(args ...string) int {
 		reports := clitest.Decode[struct {
 			Files []dag.SpecReport `json:"files"`
@@ -141,14 +141,16 @@ func TestDAGParams(t *testing.T) {
 		return reports.Files[0].Bytes
 	}
 	assert.NotEqual(t, size(), size("--param", "text=b,c=d and more", "--param", "n=4", "--param", "list=[1,2]"))
+	h.run("dag", "validate", spec, "--param", "any=a text").OK()
 	for arg, says := range map[string]string{
 		"txet=b":     `did you mean "text"`,
-		"nothing=1":  "it has list, n, text",
-		"n=three":    "is not JSON",
-		"n=1 2":      "is not JSON",
+		"nothing=1":  "known here: any, list, n, text",
+		"n=three":    "is not a number, which the spec declares",
+		"n=1 2":      "is not a number, which the spec declares",
+		`n="3"`:      "it is text, but the spec declares a number",
 		"text":       "write KEY=VALUE",
 		"=x":         "write KEY=VALUE",
-		`list="[1"]`: "is not JSON",
+		`list="[1"]`: "is not a list, which the spec declares",
 	} {
 		h.run("dag", "validate", spec, "--param", arg).Exits(ui.ExitUsage).Complains(says)
 	}

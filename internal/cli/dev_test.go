@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,8 +145,15 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	dir := t.TempDir()
+	held, err := net.Listen("tcp", "127.0.0.1:8234")
 	dev := h.begin(devArgs(dir, "-c", h.write("version: 1\njob_types: {}\n"))...)
 	dev.waitFor(t, "workers    node-a, node-b")
+	if err == nil {
+		defer held.Close()
+	}
+	banner := dev.out.String()
+	assert.NotEqual(t, strings.Contains(banner, "http://127.0.0.1:8234/"),
+		strings.Contains(banner, "api/v1 (listen tcp 127.0.0.1:8234: bind: address already in use; --http chooses a port)"))
 	inside := offline(t).at(address(t, dir))
 	inside.eventually("ONLINE", "workers", "list")
 	inside.run("dag", "run", example(t, "nine.yaml")).OK()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
@@ -152,7 +151,7 @@ func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known
 	}
 	var err error
 	in.Ticks, err = jobtypes.Of(client).Due(ctx, known.Name, now, until)
-	if _, deleted := errors.AsType[*serviceerror.NotFound](err); deleted {
+	if errors.Is(err, starter.ErrNotFound) {
 		told.Fault = "it was deleted a moment ago"
 		return in, told, nil
 	}

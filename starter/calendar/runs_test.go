@@ -298,7 +298,9 @@ func TestADeletedJobTypeHidesNoOther(t *testing.T) {
 	t.Parallel()
 	s := days(noon, 10)
 	s.deleted = "gone"
-	s.describes.Store(1)
+	s.describes.Store(1) // For the list.
+	assert.Len(t, ledger(t, s), 7)
+	s.describes.Store(2) // Its Schedule is described, and gone when its times are read.
 	assert.Len(t, ledger(t, s), 7)
 	_, err := calendar.LedgerOf(t.Context(), starter.New(s, "", nil), noon, noon.AddDate(0, 0, -7), "gone")
 	require.ErrorIs(t, err, starter.ErrNotFound)

@@ -18,7 +18,7 @@ type finder struct {
 	ctx    context.Context //nolint:containedctx // it lives for one call
 	client *starter.Client
 	specs  []contract.JobTypeSpec
-	// applied takes specs only for job types that are not applied. Without one in either, a task can execute nothing.
+	// applied takes specs only for job types that are not applied. A task of one in neither can execute nothing.
 	applied bool
 	seen    map[string]bool
 	found   []string
@@ -73,7 +73,10 @@ func OfRun(ctx context.Context, client *starter.Client, ref starter.RunRef) ([]s
 	if err != nil {
 		return nil, err
 	}
-	return OfGraph(ctx, client, graph)
+	f := newFinder(ctx, client, nil)
+	f.applied = true
+	err = f.graph(graph)
+	return f.found, err
 }
 
 // OfGroup lists the handlers of a run: those of its start, and those applied now, which a retry executes.
@@ -83,6 +86,7 @@ func OfGroup(ctx context.Context, client *starter.Client, ref starter.RunRef) ([
 		return nil, err
 	}
 	f := newFinder(ctx, client, nil)
+	f.applied = true
 	if err := f.spec(started.Spec); err != nil {
 		return nil, err
 	}
@@ -125,8 +129,6 @@ func (f *finder) jobType(name string) error {
 	switch missing := errors.Is(err, starter.ErrNotFound); {
 	case missing && at >= 0:
 		return f.spec(f.specs[at])
-	case missing && f.applied && len(f.seen) > 1:
-		return nil
 	case err != nil:
 		return err
 	}
@@ -153,7 +155,7 @@ func (f *finder) graph(graph *dag.Graph) error {
 		return err
 	}
 	for _, name := range names {
-		if err := f.jobType(name); err != nil {
+		if err := f.jobType(name); err != nil && !(f.applied && errors.Is(err, starter.ErrNotFound)) {
 			return err
 		}
 	}

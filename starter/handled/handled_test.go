@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	schedulepb "go.temporal.io/api/schedule/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -97,4 +99,44 @@ func TestHandlersOfAJobTypeBeforeAndAfterAPlan(t *testing.T) {
 	require.ErrorIs(t, err, starter.ErrNotFound)
 	_, err = handled.OfJobType(t.Context(), starter.New(applied{specs: []contract.JobTypeSpec{graph("a", "gone")}}, "", nil), "a")
 	require.ErrorIs(t, err, starter.ErrNotFound, "what a run would execute is not known")
+}
+
+// started is applied, with a run of a DAG and a run of the job type a.
+type started struct {
+	applied
+
+	graph contract.JobTypeSpec
+}
+
+func (s started) GetWorkflowHistory(_ context.Context, id, _ string, _ bool, _ enumspb.HistoryEventFilterType) client.HistoryEventIterator {
+	input, err := starter.DataConverter().ToPayloads(contract.DAGInput{SourceName: s.graph.DAG.File, Source: s.graph.DAG.Text}, []byte(nil))
+	if id == "group/a-1" {
+		input, err = starter.DataConverter().ToPayloads(contract.JobGroupInput{Spec: s.graph})
+	}
+	return &first{err: err, event: &historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+		WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{Input: input},
+	}}}
+}
+
+// first is a history of one event.
+type first struct {
+	event *historypb.HistoryEvent
+	err   error
+}
+
+func (f *first) HasNext() bool { return true }
+
+func (f *first) Next() (*historypb.HistoryEvent, error) { return f.event, f.err }
+
+// TestARunOutlivesAJobTypeOfItsTasks: a caller with handlers of its own may still operate the run.
+func TestARunOutlivesAJobTypeOfItsTasks(t *testing.T) {
+	t.Parallel()
+	server := started{applied{specs: []contract.JobTypeSpec{plain("b", "scrub")}}, graph("a", "gone", "b")}
+	client := starter.New(server, "", nil)
+	found, err := handled.OfRun(t.Context(), client, starter.RunRef{WorkflowID: "dag/a/1"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{contract.CommandHandler, "scrub"}, found)
+	found, err = handled.OfGroup(t.Context(), client, starter.RunRef{WorkflowID: "group/a-1"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{contract.CommandHandler, "scrub"}, found)
 }

@@ -2,6 +2,7 @@ package jobtypes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,6 +87,9 @@ func (c Client) IsRestored(ctx context.Context, name string, entry int64) (bool,
 		return false, err
 	}
 	current, spec, err := c.schedules().stored(ctx, name)
+	if errors.Is(err, starter.ErrNotFound) {
+		return false, nil
+	}
 	disabled := func(paused bool, note string) bool { return paused && note == disabledNote }
 	state := current.schedule.GetState()
 	return err == nil && disabled(before.Paused, before.Note) == disabled(state.GetPaused(), state.GetNotes()) &&
@@ -115,8 +119,13 @@ func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (con
 	return spec, nil
 }
 
+// withFormer matches the entries with former settings of a job type.
+func withFormer(name string) contract.AuditFilter {
+	return contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Former: true}
+}
+
 func (c Client) former(ctx context.Context, name string, seq int64) (former, error) {
-	filter := contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Former: true}
+	filter := withFormer(name)
 	if seq > 0 {
 		filter.After, filter.Before = seq-1, seq+1
 	}

@@ -68,5 +68,10 @@ func (c Client) begun(ctx context.Context, spec contract.JobTypeSpec, ref starte
 
 // Before begins is true, and at the end, the state of a group is about to change.
 func begins(group *contract.GroupStatus) bool {
-	return group != nil && group.Phase != "preparing" && group.Phase != contract.PhaseEnded && (group.Phase != "waiting" || group.Wait != nil)
+	return !looksUp(group) && group.Phase != "preparing" && group.Phase != contract.PhaseEnded && (group.Phase != "waiting" || group.Wait != nil)
+}
+
+// looksUp reports whether a group has not looked up its window and the job types that it is after.
+func looksUp(group *contract.GroupStatus) bool {
+	return group == nil || group.Phase == "waiting" && group.Wait != nil && group.Wait.Code == string(contract.CodeStarting)
 }

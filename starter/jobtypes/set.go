@@ -97,12 +97,13 @@ func (c Client) Settings(ctx context.Context, name string) (Settings, error) {
 	return Settings{spec, versionOf(spec, current)}, err
 }
 
-// SettingsVersion returns [Settings.Version], or a word for a job type that is not applied.
+// SettingsVersion returns [Settings.Version]. A job type that is not applied has the version of its deletion.
 func (c Client) SettingsVersion(ctx context.Context, name string) (string, error) {
 	current, err := c.schedules().readOwned(ctx, name)
 	switch {
 	case errors.Is(err, starter.ErrNotFound):
-		return "none", nil
+		deleted, err := c.client.Audit().Read(ctx, withFormer(name))
+		return fmt.Sprintf("none/%d", deleted.Last), err
 	case err != nil:
 		return "", err
 	}

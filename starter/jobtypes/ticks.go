@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/roundsman/roundsman/contract"
@@ -49,6 +50,9 @@ func (s schedules) ticks(ctx context.Context, name string, from, to time.Time, l
 			})
 			return callErr
 		})
+		if rpc.Code(err) == codes.NotFound {
+			return nil, starter.NotApplied(name)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list the times of job type %s: %w", name, err)
 		}

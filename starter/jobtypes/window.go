@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -148,7 +149,7 @@ func (s schedules) tellEach(ctx context.Context, change *calendarChange, ids []s
 func (c Client) release(ctx context.Context, name string, info *schedulepb.ScheduleInfo) (*Triggered, error) {
 	for _, ref := range starter.RefsOf(info.GetRunningWorkflows()) {
 		ref.RunID = "" // It may have continued as new.
-		shown, err := c.client.Runs().Show(ctx, ref)
+		shown, err := c.lookedUp(ctx, ref)
 		if err != nil {
 			return nil, fmt.Errorf("read whether %s waits for its window: %w", ref.WorkflowID, err)
 		}
@@ -167,6 +168,22 @@ func (c Client) release(ctx context.Context, name string, info *schedulepb.Sched
 		return &Triggered{RunRef: shown.RunRef, Released: true}, nil
 	}
 	return nil, nil
+}
+
+// lookedUp returns the state of a run that has looked up its window. An earlier release would have no effect.
+func (c Client) lookedUp(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error) {
+	for begun := time.Now(); ; {
+		shown, err := c.client.Runs().Show(ctx, ref)
+		switch {
+		case err != nil || !shown.Open() || !looksUp(shown.Group):
+			return shown, err
+		case time.Since(begun) > triggerWait:
+			return shown, errors.New(cmp.Or(shown.Unanswered, shown.Waiting))
+		}
+		if err := rpc.Wait(ctx, beginPoll); err != nil {
+			return shown, err
+		}
+	}
 }
 
 func waited(code contract.Code) string {

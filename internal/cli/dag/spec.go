@@ -1,28 +1,24 @@
 package dag
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/starter"
 )
 
 func newParamFlag() cli.Flag {
 	return &cli.GenericFlag{
 		Name: "param", Value: &ui.ParamFlag{},
-		Usage: "set `KEY=VALUE` of the spec's params; may be given several times. Where the spec has no text, VALUE is JSON",
+		Usage: "set `KEY=VALUE` of the spec's params; may be given several times. VALUE is JSON, except where the spec has text or null",
 	}
 }
 
@@ -79,7 +75,11 @@ func compileIn(dir, base string, data []byte, params [][2]string) (*spec.Compile
 	if err != nil {
 		return nil, err
 	}
-	if err := setParams(loaded, params); err != nil {
+	values := map[string]any{}
+	for _, param := range params {
+		values[param[0]] = param[1]
+	}
+	if err := loaded.SetParams(values); err != nil {
 		return nil, err
 	}
 	tree, err := os.OpenRoot(dir)
@@ -100,45 +100,6 @@ func (r rootFiles) ReadFile(name string) ([]byte, error) {
 	}
 	defer file.Close()
 	return io.ReadAll(io.LimitReader(file, spec.MaxFileSize+1))
-}
-
-// An undeclared param is a typing error, because no template can refer to it.
-func setParams(loaded *spec.Spec, params [][2]string) error {
-	for _, param := range params {
-		key, written := param[0], param[1]
-		declared, ok := loaded.Params[key]
-		if !ok {
-			known := ui.SortedKeys(loaded.Params)
-			hint := "it declares no params"
-			if guess := suggest.Word(key, known); guess != "" {
-				hint = fmt.Sprintf("did you mean %q?", guess)
-			} else if len(known) > 0 {
-				hint = "it has " + strings.Join(known, ", ")
-			}
-			return fmt.Errorf("--param %s: %s has no such param (%s)", key, loaded.Name, hint)
-		}
-		value, err := paramValue(declared, written)
-		if err != nil {
-			return fmt.Errorf("--param %s: %w", key, err)
-		}
-		loaded.Params[key] = value
-	}
-	return nil
-}
-
-// paramValue parses a value with the type of the declared one: a text as it is, any other as JSON.
-func paramValue(declared any, written string) (any, error) {
-	if _, isText := declared.(string); isText {
-		return written, nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader([]byte(written)))
-	decoder.UseNumber()
-	var value any
-	// Valid checks the whole text, Decode only its first value.
-	if !json.Valid([]byte(written)) || decoder.Decode(&value) != nil {
-		return nil, fmt.Errorf("%q is not JSON like the spec's value: write JSON, a text as '\"text\"'", written)
-	}
-	return value, nil
 }
 
 // travelSize returns the size of the graph in a message, or the reason why it cannot be sent.

@@ -174,7 +174,11 @@ func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 	shown.Add("Roundsman", ui.Cell{Text: buildinfo.Version(), Paint: ui.Bold})
 	if url := options.HTTP.URL(); url != "" {
 		shown.Add("console", ui.Cell{Text: url, Paint: ui.Bold})
-		shown.Add("API", ui.Text(url+"api/v1"))
+		at := url + "api/v1"
+		if moved := options.HTTP.Moved; moved != nil {
+			at += fmt.Sprintf(" (%v; --http chooses a port)", moved)
+		}
+		shown.Add("API", ui.Text(at))
 	}
 	shown.Add("Web UI", ui.Text(dev.Ready.UIURL))
 	shown.Add("Temporal", ui.Textf("%s, namespace %s", dev.Ready.Address, dev.Client.Namespace()))

@@ -29,14 +29,11 @@ func Plural(n int, what string) string {
 
 // WorkerIDs reads --workers, the ids of the workers to run.
 func WorkerIDs(ctx *cli.Context) ([]string, error) {
-	ids := SplitList(ctx.String("workers"))
-	if len(ids) == 0 {
-		return nil, Usagef("--workers: name at least one worker")
-	}
-	for _, id := range ids {
-		if err := jobtype.ValidateName(id); err != nil {
+	written := ctx.String("workers")
+	for id := range strings.SplitSeq(written, ",") {
+		if err := jobtype.ValidateName(strings.TrimSpace(id)); err != nil {
 			return nil, Usagef("--workers: %w", err)
 		}
 	}
-	return ids, nil
+	return SplitList(written), nil
 }

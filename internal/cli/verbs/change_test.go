@@ -85,3 +85,13 @@ func TestAThingWithTwoHoldsIsNamedOnce(t *testing.T) {
 	listed := []holds.Hold{{Kind: holds.Pause, Ref: "scrub"}, {Kind: holds.Pause, Ref: "fsck"}, {Kind: holds.Budget, Ref: "scrub"}}
 	assert.Equal(t, []string{"scrub", "fsck"}, held(listed))
 }
+
+func TestARunWithoutAnItemNamesTheNextStep(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"scrub", "scrub@last"} {
+		_, err := (&commands{}).target(t.Context(), nil, text, accepts{items: true})
+		require.EqualError(t, err, text+" is a run: this command takes RUN/ITEM; `roundsman jobs "+text+"` lists its items")
+	}
+	_, err := (&commands{}).target(t.Context(), nil, "scrub@last", accepts{keys: true})
+	require.EqualError(t, err, "scrub@last is a run: this command takes TYPE:KEY")
+}

@@ -197,7 +197,11 @@ func (c *commands) target(ctx context.Context, client *starter.Client, text stri
 		return c.namedTarget(ctx, client, t, a)
 	}
 	if !a.runs {
-		return t, starter.Invalidf("%s is a run: this command takes %s", text, a)
+		next := ""
+		if a.items {
+			next = fmt.Sprintf("; `roundsman jobs %s` lists its items", text)
+		}
+		return t, starter.Invalidf("%s is a run: this command takes %s%s", text, a, next)
 	}
 	t.run, err = resolver.Run(ctx, text)
 	return t, err

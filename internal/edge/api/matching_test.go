@@ -27,6 +27,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/authoring"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/jobtype"
@@ -164,6 +165,10 @@ func (c calls) DescribeSchedule(context.Context, *workflowservice.DescribeSchedu
 	}, err
 }
 
+func (calls) ListSchedules(context.Context, *workflowservice.ListSchedulesRequest, ...grpc.CallOption) (*workflowservice.ListSchedulesResponse, error) {
+	return &workflowservice.ListSchedulesResponse{}, nil
+}
+
 func (c calls) UpdateSchedule(_ context.Context, in *workflowservice.UpdateScheduleRequest, _ ...grpc.CallOption) (*workflowservice.UpdateScheduleResponse, error) {
 	var input contract.JobGroupInput
 	err := starter.DataConverter().FromPayloads(in.GetSchedule().GetAction().GetStartWorkflow().GetInput(), &input)
@@ -290,6 +295,39 @@ func TestARepeatOfASettingUndoesNoLaterChange(t *testing.T) {
 	f.spec = before // The control plane was killed before the change.
 	assert.Equal(t, http.StatusOK, patch(`{"retry_limit":7}`, "Idempotency-Key", "killed"))
 	assert.Equal(t, 7, f.spec.Policy.RetryLimit)
+}
+
+// A late repeat of a dry run undoes nothing. A first request with that tag is refused.
+func TestADryRunIsRepeatedAfterAChange(t *testing.T) {
+	t.Parallel()
+	const path = api.Prefix + "/job-types/scrub/settings"
+	policy := jobtype.DefaultPolicy().WithDefaults().WithDerived()
+	policy.CatchupWindow = jobtype.Duration(time.Hour)
+	f := &fleetOfOne{records: records{memos: map[string]*commonpb.Memo{}}, spec: contract.JobTypeSpec{
+		Name: "scrub", Handler: "scrub", Policy: policy, Schedule: contract.ScheduleSpec{Every: jobtype.Duration(time.Hour)},
+	}}
+	own := starter.New(f, "", nil)
+	handler := api.New(api.Options{
+		Auth: callers(), Client: own, As: func(context.Context, api.Caller) (*starter.Client, func(), error) { return own, func() {}, nil },
+		Extra: []func(*api.API){authoring.Operations}, Handlers: []jobtype.Descriptor{{Name: "scrub"}},
+	}).Handler()
+	read := ask(t, handler, "admin", http.MethodGet, path, "")
+	require.Equal(t, http.StatusOK, read.Code, read.Body)
+	preview := func(header ...string) *httptest.ResponseRecorder {
+		return ask(t, handler, "admin", http.MethodPatch, path+"?dry_run=true", `{"settings":{"description":"new"}}`, header...)
+	}
+	matching := []string{"If-Match", read.Header().Get("ETag"), "Idempotency-Key", "matching"}
+	for _, header := range [][]string{{"Idempotency-Key", "plain"}, matching} {
+		first := preview(header...)
+		require.Equal(t, http.StatusOK, first.Code, first.Body)
+	}
+	f.spec.Description = "of somebody else"
+	for _, header := range [][]string{{"Idempotency-Key", "plain"}, matching} {
+		again := preview(header...)
+		require.Equal(t, http.StatusOK, again.Code, again.Body)
+		assert.Contains(t, again.Body.String(), "of somebody else")
+	}
+	assert.Equal(t, http.StatusPreconditionFailed, preview("If-Match", read.Header().Get("ETag"), "Idempotency-Key", "late").Code)
 }
 
 // Of two requests at once with the same tag one is refused.

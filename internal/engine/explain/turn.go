@@ -25,6 +25,9 @@ const (
 	TextDeregistered = "it is registered no longer"
 	// TextTargets is the wait of a detection on every worker.
 	TextTargets = "it waits for workers that may detect in a moment"
+	// TextLooksUpSuccesses and TextLooksUpWindow are waits of a group that has just begun.
+	TextLooksUpSuccesses = "it looks up the last successes of other job types"
+	TextLooksUpWindow    = "it looks up its maintenance window"
 	// TextWindowAwaited is the delay of a run by its window.
 	TextWindowAwaited = "it waited for its window to open"
 	// TextLaneRefused is the wait of a group whose lane was refused after an approval.

@@ -183,26 +183,26 @@ func spread(nodes []*shardNode, id uint32, rules Spread) (ShardMove, bool) {
 	return ShardMove{}, false
 }
 
-func counts(nodes []*shardNode, id uint32) (centers, racks map[string]int, total int) {
-	centers, racks = map[string]int{}, map[string]int{}
+func counts(nodes []*shardNode, id uint32) (centers map[string]int, racks map[rack]int, total int) {
+	centers, racks = map[string]int{}, map[rack]int{}
 	for _, n := range nodes {
 		have := len(n.of(id))
-		centers[n.place.dc] += have
+		centers[n.place.rack.dc] += have
 		racks[n.place.rack] += have
 		total += have
 	}
 	return centers, racks, total
 }
 
-func (s Spread) allowsMove(from, to *shardNode, id uint32, centers, racks map[string]int) bool {
-	center, rack := centers[to.place.dc], racks[to.place.rack]
-	if from.place.dc == to.place.dc {
-		center--
+func (s Spread) allowsMove(from, to *shardNode, id uint32, centers map[string]int, racks map[rack]int) bool {
+	inCenter, inRack := centers[to.place.rack.dc], racks[to.place.rack]
+	if from.place.rack.dc == to.place.rack.dc {
+		inCenter--
 	}
 	if from.place.rack == to.place.rack {
-		rack--
+		inRack--
 	}
-	return s.allows(center, rack, len(to.of(id)))
+	return s.allows(inCenter, inRack, len(to.of(id)))
 }
 
 // Among equals the less preferred and the fuller come first.

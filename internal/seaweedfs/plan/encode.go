@@ -186,8 +186,7 @@ func (s EncodeSettings) wants(t Topology, replicas []placed, now int64) bool {
 }
 
 type spot struct {
-	server     string
-	rack, dc   string
+	place
 	disk       uint32
 	tags       []string
 	free       int64 // shards
@@ -213,7 +212,7 @@ func newRoom(t Topology) *room {
 			}
 			for _, id := range ids {
 				r.spots = append(r.spots, &spot{
-					server: s.Address, rack: s.DataCenter + "/" + s.Rack, dc: s.DataCenter, disk: id, tags: d.Tags, free: max(0, free) / int64(len(ids)),
+					place: placeOf(s), disk: id, tags: d.Tags, free: max(0, free) / int64(len(ids)),
 					freeBytes: d.FreeBytes / uint64(len(ids)), knowsBytes: d.TotalBytes > 0,
 				})
 			}
@@ -241,7 +240,7 @@ func diskIDs(d Disk) []uint32 {
 // servers, none gets more shards than may be lost. Within that bound preferred tags come first.
 func (r *room) place(size uint64, spread Spread) ([]ShardTarget, bool) {
 	each := size/shardsPerSlot + 1
-	centers, racks, servers, disks := map[string]int{}, map[string]int{}, map[string]int{}, map[*spot]int{}
+	centers, racks, servers, disks := map[string]int{}, map[rack]int{}, map[string]int{}, map[*spot]int{}
 	chosen := map[*spot][]uint32{}
 	for shard := range uint32(totalShards) {
 		var best *spot
@@ -249,7 +248,7 @@ func (r *room) place(size uint64, spread Spread) ([]ShardTarget, bool) {
 			if s.free <= int64(disks[s]) || s.knowsBytes && s.freeBytes/uint64(disks[s]+1) < each { //nolint:gosec // at most fourteen
 				continue
 			}
-			if !spread.allows(centers[s.dc], racks[s.rack], servers[s.server]) {
+			if !spread.allows(centers[s.rack.dc], racks[s.rack], servers[s.server]) {
 				continue
 			}
 			if best == nil || cmp.Or(
@@ -264,7 +263,7 @@ func (r *room) place(size uint64, spread Spread) ([]ShardTarget, bool) {
 		if best == nil {
 			return nil, false
 		}
-		centers[best.dc]++
+		centers[best.rack.dc]++
 		racks[best.rack]++
 		servers[best.server]++
 		disks[best]++

@@ -1,9 +1,15 @@
 package plan
 
-// place is the location of a replica.
-type place struct{ server, rack, dc string }
+// rack is a rack of a data center.
+type rack struct{ dc, name string }
 
-func placeOf(s Server) place { return place{s.Address, s.DataCenter + "/" + s.Rack, s.DataCenter} }
+// place is the location of a replica.
+type place struct {
+	server string
+	rack   rack
+}
+
+func placeOf(s Server) place { return place{s.Address, rack{s.DataCenter, s.Rack}} }
 
 // xyz: x other data centers, y other racks and z other servers of the rack.
 func fits(placement uint32, places []place) bool {
@@ -12,19 +18,19 @@ func fits(placement uint32, places []place) bool {
 	}
 	others, racks, same := int(placement/100%10), int(placement/10%10), int(placement%10)
 	for _, main := range places {
-		servers, inRack, inCenter := map[string]bool{}, 0, map[string]int{}
+		servers, inRack, inCenter := map[string]bool{}, 0, map[rack]int{}
 		centers := map[string]int{}
 		for _, p := range places {
 			servers[p.server] = true
-			centers[p.dc]++
+			centers[p.rack.dc]++
 			switch {
 			case p.rack == main.rack:
 				inRack++
-			case p.dc == main.dc:
+			case p.rack.dc == main.rack.dc:
 				inCenter[p.rack]++
 			}
 		}
-		if len(servers) == len(places) && len(centers) == others+1 && inRack == same+1 && len(inCenter) == racks && centers[main.dc] == 1+racks+same {
+		if len(servers) == len(places) && len(centers) == others+1 && inRack == same+1 && len(inCenter) == racks && centers[main.rack.dc] == 1+racks+same {
 			return true
 		}
 	}

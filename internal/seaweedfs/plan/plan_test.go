@@ -372,3 +372,15 @@ func TestShardsOfAnotherRatioAreNoWholeSet(t *testing.T) {
 		assert.Empty(t, plan.Encodes(topology, plan.EncodeSettings{MinBytes: 1, Limit: 10}, 100), "%b", most)
 	}
 }
+
+// TestANameWithASlashMixesNoRacks: rack c of data center a/b is not rack b/c of data center a.
+func TestANameWithASlashMixesNoRacks(t *testing.T) {
+	t.Parallel()
+	topology := plan.Topology{Servers: []plan.Server{
+		{Address: "s1", DataCenter: "a/b", Rack: "c", Disks: []plan.Disk{{Type: "hdd", Max: 20, Shards: []plan.Shards{{ID: 1, Bits: 1<<14 - 1}}}}},
+		{Address: "s2", DataCenter: "a", Rack: "b/c", Disks: []plan.Disk{{Type: "hdd", Max: 20}}},
+	}}
+	moves := plan.ShardMoves(topology, plan.ECBalanceSettings{MinServers: 2, Limit: 1})
+	require.Len(t, moves, 1)
+	assert.Equal(t, plan.CrossRack, moves[0].Phase)
+}

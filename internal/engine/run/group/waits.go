@@ -93,10 +93,17 @@ func (g *views) turnWait(now time.Time) run.Wait {
 		first := g.firstStart()
 		return run.Wait{Code: contract.CodeNotBefore, Since: t.Since, Until: first, Detail: explain.TextFirstStart(first)}
 	case stepAfter:
-		if names := g.after.Unmet(); len(names) > 0 && g.after.Looks > 0 {
+		names := g.after.Unmet()
+		switch {
+		case len(names) > 0 && g.after.Looks > 0:
 			return run.Wait{Code: contract.CodeAfter, Object: names[0], Since: t.Since, Until: g.after.Until, Detail: explain.TextAfter(names, g.after)}
+		case len(names) > 0:
+			return run.Wait{Code: contract.CodeStarting, Object: g.cfg.JobType, Since: t.Since, Detail: explain.TextLooksUpSuccesses}
 		}
 	case stepWindow:
+		if g.cfg.Windows && g.window.Last == nil {
+			return run.Wait{Code: contract.CodeStarting, Object: g.cfg.JobType, Since: t.Since, Detail: explain.TextLooksUpWindow}
+		}
 		opens, closed := g.window.ClosedUntil(now)
 		if now.Before(g.turn.HoldUntil) {
 			return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: g.turn.HoldUntil, Detail: g.textHold()}

@@ -91,9 +91,16 @@ func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, 
 		facts.Reported, facts.Running = known, load.Detecting+load.Executing
 	}
 	lost, err := lostThere(ctx, client, shown.Registration.ID)
-	facts.Attempts = append(facts.Attempts, lost...)
-	facts.Unsearched = err != nil
+	facts.Attempts, facts.Unsearched = withLost(facts.Attempts, lost), err != nil
 	return nil
+}
+
+// withLost adds attempts that were searched later. A job that was lost meanwhile stays listed once.
+func withLost(running, lost []reboot.NodeAttempt) []reboot.NodeAttempt {
+	running = slices.DeleteFunc(running, func(one reboot.NodeAttempt) bool {
+		return slices.ContainsFunc(lost, func(other reboot.NodeAttempt) bool { return one.Run == other.Run && one.Job == other.Job })
+	})
+	return append(running, lost...)
 }
 
 // lostThere returns attempts that open runs have abandoned on the worker; its process may still execute them. It

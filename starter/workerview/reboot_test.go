@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/reboot"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -31,6 +32,20 @@ func TestManyFailedJobsOfARunAreOneRequest(t *testing.T) {
 	assert.Len(t, recorded[0], 3*mostAsked)
 	require.Len(t, recorded[1], 1)
 	assert.Equal(t, "job-00001", recorded[1][0].ID)
+}
+
+// TestAJobThatIsLostBetweenTheSearchesIsListedOnce: no verdict counts it twice.
+func TestAJobThatIsLostBetweenTheSearchesIsListedOnce(t *testing.T) {
+	t.Parallel()
+	of := func(run, job string, lost bool) reboot.NodeAttempt {
+		return reboot.NodeAttempt{Run: run, Job: job, Lost: lost}
+	}
+	assert.Equal(t,
+		[]reboot.NodeAttempt{of("group/scrub/1", "job-00002", false), of("group/fsck/1", "job-00001", false), of("group/scrub/1", "job-00001", true), of("group/scrub/1", "job-00003", true)},
+		withLost(
+			[]reboot.NodeAttempt{of("group/scrub/1", "job-00001", false), of("group/scrub/1", "job-00002", false), of("group/fsck/1", "job-00001", false)},
+			[]reboot.NodeAttempt{of("group/scrub/1", "job-00001", true), of("group/scrub/1", "job-00003", true)},
+		))
 }
 
 // TestASearchThatMayHaveLeftOutItemsIsNotWhole: a worker is free only if all items were searched.

@@ -47,7 +47,11 @@ func TestMayReboot(t *testing.T) {
 	assert.Len(t, silent.Attempts, 3, "%+v", silent)
 	// A checkpoint that was sent before the freeze leaves node-b no step until the jobs are let go.
 	s.awaitBook("node-b has the jobs", func(b book) bool { return len(b.of("start").on("node-b")) >= 3 })
-	lost := s.mayReboot("node-a")
+	var lost workerview.Reboot
+	testsuite.WaitFor(t, time.Minute, "the runs have lost the three attempts", func() bool {
+		lost = s.mayReboot("node-a")
+		return lost.Running == 0
+	})
 	assert.Equal(t, reboot.NotKnown, lost.Code)
 	require.Len(t, lost.Attempts, 3, "%+v", lost)
 	for _, attempt := range lost.Attempts {

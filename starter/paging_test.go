@@ -28,7 +28,7 @@ type auditLog struct {
 }
 
 func (a auditLog) QueryWorkflowWithOptions(_ context.Context, in *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
-	filter := in.Args[0].(contract.AuditFilter) //nolint:forcetypeassert // as Read sends it
+	filter := in.Args[0].(contract.AuditFilter) //nolint:errcheck,forcetypeassert // as Read sends it
 	page := contract.AuditPage{Kept: len(a.entries)}
 	for _, entry := range slices.Backward(a.entries) {
 		if filter.Before > 0 && entry.Seq >= filter.Before {

@@ -67,7 +67,7 @@ func (s *starting) SignalWithStartWorkflow(_ context.Context, _, _ string, recor
 	if !s.audited {
 		return nil, serviceerror.NewUnavailable("away")
 	}
-	s.recorded = append(s.recorded, record.(contract.AuditRecord).Entries...) //nolint:forcetypeassert // as the recorder sends it
+	s.recorded = append(s.recorded, record.(contract.AuditRecord).Entries...) //nolint:errcheck,forcetypeassert // as the recorder sends it
 	return begun{}, nil
 }
 

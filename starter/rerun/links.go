@@ -36,7 +36,7 @@ func (c Client) Later(ctx context.Context, of starter.Run) ([]string, error) {
 }
 
 // links lists the runs of a job type or a DAG that resume others, since the end of a run, oldest first.
-func (c Client) links(ctx context.Context, of starter.Run) ([]link, error) {
+func (c Client) links(ctx context.Context, of starter.Run) ([]*link, error) {
 	if of.Open() || jobtype.ValidateName(of.Name()) != nil {
 		return nil, nil //nolint:nilerr // no run resumes an open one, or one without a name
 	}
@@ -46,7 +46,7 @@ func (c Client) links(ctx context.Context, of starter.Run) ([]link, error) {
 	}
 	query := fmt.Sprintf("WorkflowType = '%s' AND WorkflowId STARTS_WITH '%s' AND StartTime >= '%s' AND ExecutionStatus != 'ContinuedAsNew'",
 		kind, prefix, of.Ended.UTC().Format(time.RFC3339Nano))
-	var links []link
+	var links []*link
 	var token []byte
 	for {
 		page, err := c.client.Temporal().ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
@@ -57,18 +57,18 @@ func (c Client) links(ctx context.Context, of starter.Run) ([]link, error) {
 		}
 		for _, execution := range page.GetExecutions() {
 			if resumes := starter.ResumesOf(execution); resumes != "" {
-				links = append(links, link{execution.GetExecution().GetWorkflowId(), resumes, rpc.Time(execution.GetStartTime())})
+				links = append(links, &link{execution.GetExecution().GetWorkflowId(), resumes, rpc.Time(execution.GetStartTime())})
 			}
 		}
 		if token = page.GetNextPageToken(); len(token) == 0 {
-			slices.SortStableFunc(links, func(a, b link) int { return a.started.Compare(b.started) })
+			slices.SortStableFunc(links, func(a, b *link) int { return a.started.Compare(b.started) })
 			return links, nil
 		}
 	}
 }
 
 // from lists the runs that resume a run, or a retry of it.
-func from(run string, links []link) []string {
+func from(run string, links []*link) []string {
 	var all []string
 	known := map[string]bool{run: true}
 	for grown := true; grown; {

@@ -20,7 +20,7 @@ import (
 // TestRetriesOfRetriesAreFound in any order: visibility sorts by the end of runs.
 func TestRetriesOfRetriesAreFound(t *testing.T) {
 	t.Parallel()
-	links := []link{{run: "third", resumes: "second"}, {run: "other", resumes: "elsewhere"}, {run: "second", resumes: "first"}, {run: "first", resumes: "run"}, {run: "twin", resumes: "run"}}
+	links := []*link{{run: "third", resumes: "second"}, {run: "other", resumes: "elsewhere"}, {run: "second", resumes: "first"}, {run: "first", resumes: "run"}, {run: "twin", resumes: "run"}}
 	assert.Equal(t, []string{"first", "twin", "second", "third"}, from("run", links))
 	assert.Equal(t, []string{"third"}, from("second", links))
 	assert.Empty(t, from("twin", links))

@@ -29,11 +29,11 @@ func (a *Archive) Prune(now time.Time) {
 	}
 	defer a.pruning.Unlock()
 	a.grown.Store(0)
-	var all []kept
+	var all []*kept
 	total := int64(0)
 	for _, dir := range a.attempts() {
-		found, ended := a.tidy(dir)
-		if !ended {
+		found := a.tidy(dir)
+		if found == nil {
 			continue
 		}
 		if now.After(found.until) {
@@ -43,7 +43,7 @@ func (a *Archive) Prune(now time.Time) {
 		all = append(all, found)
 		total += found.size
 	}
-	slices.SortFunc(all, func(x, y kept) int { return cmp.Or(x.ended.Compare(y.ended), cmp.Compare(x.dir, y.dir)) })
+	slices.SortFunc(all, func(x, y *kept) int { return cmp.Or(x.ended.Compare(y.ended), cmp.Compare(x.dir, y.dir)) })
 	for _, oldest := range all {
 		if total <= a.Max {
 			return
@@ -78,15 +78,15 @@ func (a *Archive) remove(dir string) {
 	}
 }
 
-// The lock keeps the same attempt from beginning meanwhile.
-func (a *Archive) tidy(dir string) (found kept, ended bool) {
+// tidy returns nil for an open attempt. The lock keeps the same attempt from beginning meanwhile.
+func (a *Archive) tidy(dir string) *kept {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.open[dir] != nil {
-		return kept{}, false
+		return nil
 	}
 	read, _ := describe(dir)
-	found = kept{dir: dir, ended: read.Started, size: block}
+	found := &kept{dir: dir, ended: read.Started, size: block}
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -107,5 +107,5 @@ func (a *Archive) tidy(dir string) (found kept, ended bool) {
 		}
 	}
 	found.until = found.ended.Add(jobtype.OutputPolicy{Keep: read.Keep}.WithDefaults().Keep.Std())
-	return found, true
+	return found
 }

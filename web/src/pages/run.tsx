@@ -1,6 +1,6 @@
 // A run: its progress or result, its items, and the reason why it does not continue.
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { actsOnRun, retryJobs } from '../acts/runs';
@@ -138,9 +138,10 @@ function Waits({ run }: { run: Snapshot }) {
   const asked = reasons.filter(asking);
   const all = reasons.length > 0 && asked.length === reasons.length && asked.length <= mostAsked;
   const card = useRef<HTMLElement>(null);
-  const told = useRef(false);
-  const room = told.current ? card.current?.offsetHeight : 0;
-  told.current ||= reasons.length > 0;
+  const room = useRef(0);
+  useLayoutEffect(() => {
+    if (reasons.length > 0 && card.current) room.current = card.current.offsetHeight;
+  });
   return (
     <>
       {asked.slice(0, mostAsked).map((reason) => (
@@ -173,7 +174,7 @@ function Waits({ run }: { run: Snapshot }) {
         </section>
       ))}
       {!all && (
-        <section ref={card} style={{ minHeight: room && `${room}px` }}>
+        <section ref={card} style={{ minHeight: `${room.current}px` }}>
           {found.data && reasons.length === 0 ? (
             <p class="fold2">{found.data.nothing}.</p>
           ) : (

@@ -135,7 +135,7 @@ func TestATaskIsReadyWhenItsLastNeedHasEnded(t *testing.T) {
 	}
 }
 
-// TestTheHistoryOfATaskFillsItsGaps, and replaces nothing that its run knows.
+// TestTheHistoryOfATaskFillsItsGaps. It replaces nothing.
 func TestTheHistoryOfATaskFillsItsGaps(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }

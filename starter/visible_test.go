@@ -80,7 +80,7 @@ func (v *visibility) ListWorkflow(_ context.Context, in *workflowservice.ListWor
 	return answer, nil
 }
 
-// TestAListHasTheNewestRuns, each once, in whatever order the server lists them, and while runs end between its pages.
+// TestAListHasTheNewestRuns, each once. The server lists them in any order, and runs end between its pages.
 func TestAListHasTheNewestRuns(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

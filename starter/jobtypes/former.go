@@ -119,13 +119,8 @@ func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (con
 	return spec, nil
 }
 
-// withFormer matches the entries with former settings of a job type.
-func withFormer(name string) contract.AuditFilter {
-	return contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Former: true}
-}
-
 func (c Client) former(ctx context.Context, name string, seq int64) (former, error) {
-	filter := withFormer(name)
+	filter := contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Former: true}
 	if seq > 0 {
 		filter.After, filter.Before = seq-1, seq+1
 	}

@@ -102,7 +102,7 @@ func (c Client) SettingsVersion(ctx context.Context, name string) (string, error
 	current, err := c.schedules().readOwned(ctx, name)
 	switch {
 	case errors.Is(err, starter.ErrNotFound):
-		deleted, err := c.client.Audit().Read(ctx, withFormer(name))
+		deleted, err := c.client.Audit().Read(ctx, contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Limit: 1})
 		return fmt.Sprintf("none/%d", deleted.Last), err
 	case err != nil:
 		return "", err

@@ -42,7 +42,7 @@ func (r retries) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflo
 	return answer, nil
 }
 
-// TestLaterRunsAreInTheOrderOfTheirStarts, whatever their ends, and each is listed once.
+// TestLaterRunsAreInTheOrderOfTheirStarts, not of their ends. Each is listed once.
 func TestLaterRunsAreInTheOrderOfTheirStarts(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)

@@ -33,7 +33,7 @@ func (d draining) QueryWorkflowWithOptions(_ context.Context, in *client.QueryWo
 	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
 }
 
-// TestADrainIsOverWhenNothingRunsOrStarts: whoever waits for it switches the node off.
+// TestADrainIsOverWhenNothingRunsOrStarts: the node is switched off then.
 func TestADrainIsOverWhenNothingRunsOrStarts(t *testing.T) {
 	t.Parallel()
 	oldest := contract.WorkerJob{JobID: "job-00007", GroupID: "group/scrub-x", Percent: 40}

@@ -1,2 +1,2 @@
-// Package rlimit has the limits of a program, and sets those that are resource limits of the kernel.
+// Package rlimit has the limits of a program. It sets the resource limits of the kernel.
 package rlimit

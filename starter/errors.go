@@ -177,25 +177,16 @@ func Unanswered(err error) bool {
 
 // isUnanswered reports whether the server found no process to answer a query or an update.
 func isUnanswered(err error) bool {
-	var (
-		deadline     *serviceerror.DeadlineExceeded
-		precondition *serviceerror.FailedPrecondition
-		canceled     *serviceerror.Canceled
-	)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &deadline), errors.As(err, &canceled):
-		return true
-	case errors.As(err, &precondition):
-		return strings.Contains(precondition.Error(), "no poller")
-	}
-	return false
+	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	_, canceled := errors.AsType[*serviceerror.Canceled](err)
+	refused, is := errors.AsType[*serviceerror.FailedPrecondition](err)
+	return late || canceled || errors.Is(err, context.DeadlineExceeded) || is && strings.Contains(refused.Error(), "no poller")
 }
 
 // NotReady reports whether a workflow is too new to answer.
 func NotReady(err error) bool {
-	var notReady *serviceerror.WorkflowNotReady
 	refused, is := errors.AsType[*temporal.ApplicationError](err)
-	return errors.As(err, &notReady) || is && refused.Type() == contract.RunNotBegunError || isContinuing(err)
+	return rpc.NotReady(err) || is && refused.Type() == contract.RunNotBegunError || isContinuing(err)
 }
 
 // The server passes only the text of the error.

@@ -65,10 +65,20 @@ func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.SearchAmong(ctx, runs, search)
+	return r.SearchAmong(ctx, DistinctRuns(runs), search)
 }
 
-// SearchAmong is [Runs.Search] in these runs.
+// DistinctRuns keeps the first run of each workflow id. A run that was started again or reset has several, and one state.
+func DistinctRuns(runs []Run) []Run {
+	known := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(runs), func(run Run) bool {
+		again := known[run.WorkflowID]
+		known[run.WorkflowID] = true
+		return again
+	})
+}
+
+// SearchAmong is [Runs.Search] in these runs, which are distinct.
 func (r Runs) SearchAmong(ctx context.Context, runs []Run, search ItemSearch) ([]Item, error) {
 	found, faults := make([][]Item, len(runs)), make([]error, len(runs))
 	limit := cmp.Or(search.Limit, itemsLimit)

@@ -2,11 +2,13 @@ package starter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
+
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // UnreachableError reports that no Temporal server answers.
@@ -42,7 +44,7 @@ func (e *UnreachableError) Why() string {
 	case strings.Contains(text, "authentication handshake failed"):
 		_, reason, _ := strings.Cut(text, "handshake failed: ")
 		return "TLS: " + strings.TrimSuffix(reason, `"`)
-	case errors.Is(e.Cause, context.DeadlineExceeded):
+	case rpc.Code(e.Cause) == codes.DeadlineExceeded:
 		return "it did not answer in time"
 	}
 	for _, layer := range []string{"failed reaching server: ", "connection error: desc = ", "transport: Error while dialing: "} {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/starter"
 )
@@ -29,6 +31,8 @@ func TestUnreachableSaysWhy(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	assert.Equal(t, "it did not answer in time", (&starter.UnreachableError{Cause: fmt.Errorf("dial: %w", context.DeadlineExceeded)}).Why())
+	silent := serviceerror.NewDeadlineExceeded("context deadline exceeded")
+	assert.Equal(t, "it did not answer in time", (&starter.UnreachableError{Cause: fmt.Errorf("failed reaching server: %w", silent)}).Why())
 	assert.NotEmpty(t, (&starter.UnreachableError{}).Error())
 }
 
@@ -54,4 +58,21 @@ func TestDialStranger(t *testing.T) {
 	var unreachable *starter.UnreachableError
 	require.ErrorAs(t, err, &unreachable)
 	assert.Contains(t, unreachable.Why(), "does not speak gRPC")
+}
+
+// A frontend that hangs accepts connections and requests, and answers nothing.
+func TestDialOfAServerThatHangs(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		<-stream.Context().Done()
+		return nil
+	}))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	_, err = starter.Dial(t.Context(), starter.Options{Address: listener.Addr().String(), DialTimeout: 300 * time.Millisecond})
+	var unreachable *starter.UnreachableError
+	require.ErrorAs(t, err, &unreachable)
+	assert.Equal(t, "it did not answer in time", unreachable.Why())
 }

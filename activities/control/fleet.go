@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 type historyFilter = enums.HistoryEventFilterType
@@ -48,7 +49,7 @@ func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput)
 func (c *Control) Configure(ctx context.Context) (contract.FleetConfig, error) {
 	for {
 		before, err := c.configure(ctx)
-		if _, dropped := errors.AsType[*serviceerror.WorkflowNotReady](err); !dropped {
+		if !rpc.NotReady(err) {
 			return before, err
 		}
 		select {

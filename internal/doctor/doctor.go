@@ -59,7 +59,9 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 		err = jobtypes.Of(client).AddServed(ctx, types)
 	}
 	if err != nil {
-		return Check{Name: "job types", Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+		check := Check{Name: "job types"}
+		check.unknown(VerdictWarn, "unknown: ", err)
+		return check
 	}
 	var missing []jobtypes.JobType
 	for _, known := range types {
@@ -89,7 +91,7 @@ func checkHolds(ctx context.Context, client *starter.Client) Check {
 	check := Check{Name: "retry budgets", Verdict: VerdictOK, Found: "failures hold nothing back"}
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: maxHolds})
 	if err != nil {
-		check.Verdict, check.Found = VerdictWarn, "unknown: "+err.Error()
+		check.unknown(VerdictWarn, "unknown: ", err)
 		return check
 	}
 	var types []string

@@ -43,7 +43,7 @@ func needsCheck(needs []explain.Need, err error) Check {
 		check.Help(hinted("", do(action.ListNeeds)))
 	}
 	if err != nil {
-		check.Verdict, check.Found = VerdictWarn, check.Found+"; unknown: "+err.Error()
+		check.Verdict, check.Found = VerdictWarn, check.Found+"; unknown: "+why(err)
 	}
 	return check
 }

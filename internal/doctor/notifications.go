@@ -22,11 +22,13 @@ func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) 
 	check := Check{Name: "notifications", Verdict: VerdictOK}
 	view, err := client.Notifications().View(ctx)
 	if err != nil && !errors.Is(err, starter.ErrNotFound) {
-		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+		check.unknown(VerdictWarn, "unknown: ", err)
+		return check
 	}
 	types, err := jobtypes.Of(client).List(ctx)
 	if err != nil {
-		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+		check.unknown(VerdictWarn, "unknown: ", err)
+		return check
 	}
 	check = judgeReceivers(view, types)
 	if check.Verdict != VerdictOK || view.Inherited == nil || view.Inherited.Fault == "" {
@@ -34,7 +36,8 @@ func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) 
 	}
 	log, err := client.Audit().Read(ctx, contract.AuditFilter{Object: contract.NotificationsWorkflowID, Since: now.Add(-lossShown)})
 	if err != nil {
-		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "whether notifications were lost is unknown: " + err.Error()}
+		check.unknown(VerdictWarn, "whether notifications were lost is unknown: ", err)
+		return check
 	}
 	return judgeLoss(check, log.Entries, view.Inherited.Fault)
 }

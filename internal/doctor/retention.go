@@ -19,9 +19,11 @@ const retentionSlack = 2 * time.Hour
 // CheckRetention checks the deletion of old runs. runs is the configured retention.
 func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, now time.Time) Check {
 	check := Check{Name: "retention", Verdict: VerdictOK}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	kept, err := c.Retention(ctx)
 	if err != nil {
-		check.Verdict, check.Found = VerdictWarn, "unknown: "+err.Error()
+		check.unknown(VerdictWarn, "unknown: ", err)
 		return check
 	}
 	if kept > 0 && kept <= runs {
@@ -34,7 +36,7 @@ func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, 
 		Namespace: c.Namespace(), Query: retention.Query(now.Add(-runs - retentionSlack)),
 	})
 	if err != nil {
-		check.Verdict, check.Found = VerdictWarn, "how many old runs there are is unknown: "+err.Error()
+		check.unknown(VerdictWarn, "how many old runs there are is unknown: ", err)
 		return check
 	}
 	check.Found = fmt.Sprintf("runs are deleted %s after their end; %d older ones are still needed, or not deleted yet", explain.Setting(runs), counted.GetCount())

@@ -84,9 +84,14 @@ const (
 
 // CheckServer checks the server and the namespace, the requirements of a control plane.
 func CheckServer(ctx context.Context, c *starter.Client) []Check {
-	namespace, err := c.Temporal().WorkflowService().DescribeNamespace(ctx,
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	namespace, err := c.Temporal().WorkflowService().DescribeNamespace(limited,
 		&workflowservice.DescribeNamespaceRequest{Namespace: c.Namespace()})
-	if err != nil {
+	switch {
+	case err != nil && isSilent(err):
+		return []Check{namespaceFailure(c.Namespace(), err)} // Nothing else is answered either.
+	case err != nil:
 		return []Check{checkVersion(ctx, c), namespaceFailure(c.Namespace(), err)}
 	}
 	return []Check{
@@ -144,9 +149,11 @@ func Failed(checks []Check) bool {
 
 func checkVersion(ctx context.Context, c *starter.Client) Check {
 	check := Check{Name: "server version"}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	info, err := c.Temporal().WorkflowService().GetClusterInfo(ctx, &workflowservice.GetClusterInfoRequest{})
 	if err != nil {
-		check.Verdict, check.Found = VerdictWarn, "unknown: "+err.Error()
+		check.unknown(VerdictWarn, "unknown: ", err)
 		return check
 	}
 	check.Verdict, check.Found = VerdictOK, info.GetServerVersion()
@@ -170,7 +177,8 @@ func olderThan(version, oldest string) bool {
 }
 
 func namespaceFailure(namespace string, err error) Check {
-	check := Check{Name: "namespace", Verdict: VerdictFail, Found: "could not be read: " + err.Error()}
+	check := Check{Name: "namespace"}
+	check.unknown(VerdictFail, "could not be read: ", err)
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
 		check.Found = fmt.Sprintf("%q does not exist", namespace)
 		check.Help(hinted("", do(action.CreateNamespace, "namespace", namespace, "retention", goodRetention)))
@@ -203,10 +211,12 @@ func checkHeartbeats(namespace *workflowservice.DescribeNamespaceResponse) Check
 
 func checkSearchAttributes(ctx context.Context, c *starter.Client) Check {
 	check := Check{Name: "search attributes", Verdict: VerdictOK}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	missing, err := missingSearchAttributes(ctx, c)
 	switch {
 	case err != nil:
-		check.Verdict, check.Found = VerdictWarn, "could not be listed: "+err.Error()
+		check.unknown(VerdictWarn, "could not be listed: ", err)
 	case len(missing) > 0:
 		check.Verdict, check.Found = VerdictFail, "missing: "+strings.Join(missing, ", ")
 		check.Help(createAttributes(c.Namespace(), missing))
@@ -225,10 +235,14 @@ func createAttributes(namespace string, names []string) explain.Remedy {
 }
 
 func checkSchedules(ctx context.Context, c *starter.Client) Check {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	info, err := c.Temporal().WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	switch {
 	case err != nil:
-		return Check{Name: "schedules", Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+		check := Check{Name: "schedules"}
+		check.unknown(VerdictWarn, "unknown: ", err)
+		return check
 	case !info.GetCapabilities().GetSupportsSchedules():
 		check := Check{Name: "schedules", Verdict: VerdictFail, Found: "the server does not support Schedules"}
 		check.Help(hinted("every job type is a Schedule; use server " + minServer + " or newer"))
@@ -242,8 +256,8 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 	plane := Check{Name: "control plane", Verdict: VerdictOK, Found: "answers"}
 	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})
 	if err != nil {
-		plane.Verdict, plane.Found = VerdictFail, "does not answer: "+err.Error()
 		plane.Help(hinted("", do(action.StartServer)))
+		plane.unknown(VerdictFail, "does not answer: ", err)
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
 			plane.Code, plane.Found = contract.CodeControlPlaneDown, down.What()
 			if down.Polls() {

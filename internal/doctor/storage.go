@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -13,16 +12,13 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// storeTimeout bounds the write, which the server itself repeats for seconds.
-const storeTimeout = 15 * time.Second
-
 // checkStorage makes the server write, because a full disk fails no read. Its signal has no effect.
 func checkStorage(ctx context.Context, c *starter.Client) Check {
 	input, err := starter.DataConverter().ToPayloads(contract.WatchFleetInput{WorkflowID: "doctor"})
 	if err != nil {
 		return judgeStorage(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	_, err = c.Temporal().WorkflowService().SignalWorkflowExecution(ctx, &workflowservice.SignalWorkflowExecutionRequest{
 		Namespace: c.Namespace(), WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: contract.FleetWorkflowID},
@@ -40,7 +36,7 @@ func judgeStorage(err error) Check {
 	case codes.PermissionDenied, codes.Unauthenticated:
 		check.Found = "not tried: this client may not send signals"
 	default:
-		check.Verdict, check.Found = VerdictFail, "the server stores nothing: "+err.Error()
+		check.Verdict, check.Found = VerdictFail, "the server stores nothing: "+why(err)
 		check.Help(hinted("look at the disk of the server and its database (df -h, df -i), and at its log"))
 	}
 	return check

@@ -27,7 +27,7 @@ func checkStuck(ctx context.Context, c *starter.Client) Check {
 			check.Found = "this server does not list stuck workflows; the log of `roundsman server` has them"
 			return check
 		}
-		check.Verdict, check.Found = VerdictWarn, "whether one is stuck is unknown: "+err.Error()
+		check.unknown(VerdictWarn, "whether one is stuck is unknown: ", err)
 		return check
 	}
 	var ids []string

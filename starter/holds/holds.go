@@ -134,6 +134,8 @@ func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, 
 	if len(listed) > mostRuns {
 		listed, err = listed[:mostRuns], fmt.Errorf("only the newest %d open runs were queried", mostRuns)
 	}
+	nested, fault := nestedRuns(ctx, client, jobType)
+	listed, err = append(listed, nested...), errors.Join(err, fault)
 	all, faults := make([][]Hold, len(listed)), make([]error, len(listed))
 	var asking errgroup.Group
 	asking.SetLimit(runsAtOnce)
@@ -157,9 +159,26 @@ func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, 
 	return slices.Concat(all...), err
 }
 
+// nestedRuns lists the open runs of sub-DAGs and of jobs that are DAGs: each has a pause of its own. One job group may have
+// hundreds, which must not take the places of other runs.
+func nestedRuns(ctx context.Context, client *starter.Client, jobType string) ([]starter.Run, error) {
+	const most = 2*mostRuns + 1
+	listed, err := client.Runs().List(ctx, starter.RunFilter{Running: true, JobType: jobType, Kind: starter.KindDAG, SubDAGs: true, Limit: most})
+	all := len(listed) < most
+	listed = slices.DeleteFunc(listed, starter.Run.Standalone)
+	if len(listed) > mostRuns || !all {
+		listed = listed[:min(len(listed), mostRuns)]
+		err = fmt.Errorf("only the newest %d open sub-DAGs were queried", len(listed))
+	}
+	return listed, err
+}
+
 func ofRun(shown starter.Snapshot) []Hold {
 	var all []Hold
 	one := Hold{Ref: ref.OfRun(shown.Run.WorkflowID), JobType: shown.Run.JobType}
+	if _, _, ofDAG := contract.DAGOfWorkflow(shown.Run.WorkflowID); !ofDAG {
+		one.JobType = cmp.Or(one.JobType, starter.NameOfRun(shown.Run.WorkflowID))
+	}
 	if shown.Paused {
 		paused := one
 		paused.Kind, paused.By, paused.Why = Pause, shown.PausedBy, shown.PauseNote

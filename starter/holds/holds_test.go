@@ -89,6 +89,39 @@ func TestARunThatDoesNotAnswerMayBeHeld(t *testing.T) {
 	}
 }
 
+// TestAPausedSubDAGIsListed: it runs while its parent is paused, and has a pause of its own. So has the DAG of a job.
+func TestAPausedSubDAGIsListed(t *testing.T) {
+	t.Parallel()
+	const job = "group/scrub-2026-11-20T09:00:00Z/job-00001"
+	paused := contract.DAGStatus{Phase: "running", Paused: true, PausedBy: "ann", PauseNote: "wait"}
+	found, err := runs(t.Context(), starter.New(server{
+		listed:   []string{"dag/d/1", "dag/d/1/sub", "dag/d/1/other", job},
+		statuses: map[string]any{"dag/d/1": contract.DAGStatus{Phase: "running"}, "dag/d/1/sub": paused, "dag/d/1/other": contract.DAGStatus{Phase: "running"}, job: paused},
+	}, "", nil), "")
+	require.NoError(t, err)
+	resume := func(run string) action.Action { return action.New(action.ResumeRun, action.Args{"run": run}) }
+	assert.Equal(t, []Hold{
+		{Kind: Pause, Ref: "dag/d/1/sub", By: "ann", Why: "wait", Resume: resume("dag/d/1/sub")},
+		{Kind: Pause, Ref: job, JobType: "scrub", By: "ann", Why: "wait", Resume: resume(job)},
+	}, found)
+}
+
+// TestManySubDAGsHideNoRun: they have their own limit.
+func TestManySubDAGsHideNoRun(t *testing.T) {
+	t.Parallel()
+	some := server{statuses: map[string]any{}}
+	for i := range 3 * mostRuns {
+		some.listed = append(some.listed, fmt.Sprintf("dag/d/1/sub-%d", i))
+		some.statuses[some.listed[i]] = contract.DAGStatus{Phase: "running", Paused: true}
+	}
+	some.listed = append(some.listed, "dag/d/1")
+	some.statuses["dag/d/1"] = contract.DAGStatus{Phase: "running", Paused: true}
+	found, err := runs(t.Context(), starter.New(some, "", nil), "")
+	require.ErrorContains(t, err, "only the newest 200 open sub-DAGs were queried")
+	require.Len(t, found, mostRuns+1)
+	assert.Equal(t, "d@1", found[0].Ref)
+}
+
 // TestAllOpenRunsAreSearched, or the error names the limit. Holds are in the order of the list.
 func TestAllOpenRunsAreSearched(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,7 @@ func (c Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
 // means that the change was not made.
 func (c Client) ApplyTelling(ctx context.Context, plan Plan, tell func(Change, error)) (ApplyResult, error) {
 	s := c.patiently()
+	made, recorded := c.recorder(ctx, len(plan.Changes))
 	var written, deleted []Change
 	for _, change := range plan.Changes {
 		if change.Action == ActionDelete {
@@ -76,12 +77,13 @@ func (c Client) ApplyTelling(ctx context.Context, plan Plan, tell func(Change, e
 	}
 	outcomes := runChanges(ctx, written, func(ctx context.Context, change Change) (Change, error) {
 		return s.converge(ctx, change.JobType, plan.wanted[change.JobType])
-	}, tell)
+	}, tell, made)
 	outcomes = append(outcomes, runChanges(ctx, deleted, func(ctx context.Context, change Change) (Change, error) {
 		return s.delete(ctx, plan.owner, change)
-	}, tell)...)
+	}, tell, made)...)
 	result := summarize(outcomes)
-	c.recordChanges(ctx, result.Applied)
+	close(made)
+	<-recorded
 	c.recordFoundPauses(ctx, plan.Changes)
 	if len(result.Failed) > 0 || len(result.NotAttempted) > 0 {
 		err := error(&ApplyError{Result: result})
@@ -99,8 +101,8 @@ type changeOutcome struct {
 	err       error
 }
 
-// runChanges reports changes in order, and begins none after ctx has ended.
-func runChanges(ctx context.Context, changes []Change, carryOut func(context.Context, Change) (Change, error), tell func(Change, error)) []changeOutcome {
+// runChanges reports changes in order, and begins none after ctx has ended. Those with an effect are sent to made at once.
+func runChanges(ctx context.Context, changes []Change, carryOut func(context.Context, Change) (Change, error), tell func(Change, error), made chan<- Change) []changeOutcome {
 	outcomes, done := make([]changeOutcome, len(changes)), make([]bool, len(changes))
 	slots := make(chan struct{}, planParallel)
 	var (
@@ -114,8 +116,11 @@ func runChanges(ctx context.Context, changes []Change, carryOut func(context.Con
 			defer func() { <-slots }()
 			outcomes[i].change = change
 			if ctx.Err() == nil {
-				made, err := carryOut(ctx, change)
-				outcomes[i] = changeOutcome{change: made, attempted: true, err: err}
+				after, err := carryOut(ctx, change)
+				outcomes[i] = changeOutcome{change: after, attempted: true, err: err}
+				if err == nil && after.Action != ActionUnchanged {
+					made <- after
+				}
 			}
 			mu.Lock()
 			defer mu.Unlock()

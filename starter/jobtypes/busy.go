@@ -46,5 +46,5 @@ func (p *patience) answers() bool { return time.Since(time.Unix(0, p.answered.Lo
 
 func isBusy(err error) bool {
 	code := rpc.Code(err)
-	return code == codes.DeadlineExceeded || code == codes.ResourceExhausted
+	return code == codes.DeadlineExceeded || code == codes.ResourceExhausted || rpc.NotReady(err)
 }

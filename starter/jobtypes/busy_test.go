@@ -28,6 +28,9 @@ type busyServer struct {
 	late, asked map[string]int
 	// lost: an unanswered write has an effect.
 	lost bool
+	// failing names the read whose Schedule has failed tasks, until then.
+	failing string
+	until   time.Time
 }
 
 func newBusyServer() (*busyServer, Client) {
@@ -54,7 +57,11 @@ func (s *busyServer) answer(ctx context.Context, call, id string) error {
 	if late {
 		s.late[name]--
 	}
+	failing := name == s.failing && time.Now().Before(s.until)
 	s.mu.Unlock()
+	if failing {
+		return serviceerror.NewWorkflowNotReady("Unable to query workflow due to Workflow Task in failed state.")
+	}
 	if late {
 		<-ctx.Done()
 		return ctx.Err()
@@ -117,6 +124,29 @@ func TestABusyServerFailsNothing(t *testing.T) {
 			assert.Len(t, server.made, 2)
 		})
 	}
+}
+
+// Tasks of one Schedule time out on a busy server: plan, apply and other readers of the Schedule wait until one succeeds.
+func TestAScheduleWhoseTasksFailIsReadLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, c := newBusyServer()
+		server.failing = "read " + contract.ScheduleID("b")
+		fails := func(lasts time.Duration) { server.until = time.Now().Add(lasts) }
+		fails(45 * time.Second)
+		plan, err := c.Plan(t.Context(), []contract.JobTypeSpec{named("a"), named("b")}, nil)
+		require.NoError(t, err)
+		fails(45 * time.Second)
+		result, err := c.Apply(t.Context(), plan)
+		require.NoError(t, err)
+		assert.Len(t, result.Applied, 2)
+		fails(15 * time.Second)
+		_, err = c.Get(t.Context(), "b")
+		require.NoError(t, err)
+		fails(time.Hour)
+		_, err = c.Plan(t.Context(), []contract.JobTypeSpec{named("a"), named("b")}, nil)
+		require.ErrorContains(t, err, "Workflow Task in failed state", "a minute is the limit")
+	})
 }
 
 // A server that answers nothing for a minute is away.

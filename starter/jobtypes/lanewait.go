@@ -57,7 +57,7 @@ func (c Client) begun(ctx context.Context, spec contract.JobTypeSpec, ref starte
 	}
 	at := slices.IndexFunc(view.Lanes, func(l contract.AdmissionLane) bool { return l.Name == spec.Lane })
 	if at < 0 || view.Lanes[at].Holder == nil {
-		return begun, snapshot.Group != nil && snapshot.Group.Phase == "waiting" // It waits for another reason.
+		return begun, begins(snapshot.Group) && snapshot.Group.Phase == "waiting" // It waits for another reason.
 	}
 	lane := view.Lanes[at]
 	if lane.Holder.WorkflowID == ref.WorkflowID {

@@ -15,12 +15,21 @@ func (c Client) recordSchedule(ctx context.Context, name string, entry contract.
 	c.client.Audit().Record(ctx, entry)
 }
 
-func (c Client) recordChanges(ctx context.Context, changes []Change) {
-	entries := make([]contract.AuditEntry, len(changes))
-	for i, change := range changes {
-		entries[i] = entryOf(change)
-	}
-	c.client.Audit().Record(ctx, entries...)
+// recorder records each change that it gets at once: a killed apply leaves few changes without an entry, and no other
+// apply finds them. Changes made during a record go into the next one. recorded is closed after the last one.
+func (c Client) recorder(ctx context.Context, most int) (made chan Change, recorded chan struct{}) {
+	made, recorded = make(chan Change, most), make(chan struct{})
+	go func() {
+		for change := range made {
+			entries := []contract.AuditEntry{entryOf(change)}
+			for len(made) > 0 {
+				entries = append(entries, entryOf(<-made))
+			}
+			c.client.Audit().Record(ctx, entries...)
+		}
+		close(recorded)
+	}()
+	return made, recorded
 }
 
 func entryOf(change Change) contract.AuditEntry {

@@ -81,3 +81,27 @@ func TestARunThatHasJustBegunIsReleased(t *testing.T) {
 		assert.Empty(t, server.answers, name)
 	}
 }
+
+// TestAStartInALaneWaitsForTheLookups: a run whose window is closed may be skipped after them, without its turn in the lane.
+func TestAStartInALaneWaitsForTheLookups(t *testing.T) {
+	t.Parallel()
+	waits := func(code contract.Code) contract.GroupStatus {
+		return contract.GroupStatus{Phase: "waiting", Wait: &contract.WaitReason{Code: string(code)}}
+	}
+	for name, c := range map[string]struct {
+		status contract.GroupStatus
+		known  bool
+	}{
+		"it looks up its window":  {waits(contract.CodeStarting), false},
+		"its first step":          {contract.GroupStatus{Phase: "waiting"}, false},
+		"it looks up workers":     {contract.GroupStatus{Phase: "preparing"}, false},
+		"it waits for its window": {waits(contract.CodeWindowClosed), true},
+		"it waits for a worker":   {waits(contract.CodeNoWorker), true},
+		"it waits for a job type": {waits(contract.CodeAfter), true},
+	} {
+		server := &youngRun{answers: []any{c.status, contract.AdmissionView{}}}
+		begun, known := Of(starter.New(server, "", nil)).begun(t.Context(), contract.JobTypeSpec{Lane: "night"}, starter.RunRef{WorkflowID: "group/nightly-1"})
+		assert.Equal(t, c.known, known, name)
+		assert.Equal(t, Begun{}, begun, name)
+	}
+}

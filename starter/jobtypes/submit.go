@@ -1,6 +1,7 @@
 package jobtypes
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
@@ -49,8 +51,9 @@ var submissionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // Submit runs jobs of an applied job type without a detection, in their own group. A paused job type accepts them too.
 //
-// Repeating a submission, by its id, returns Already until the server drops the first run. Another submission under
-// the same id is refused. Invalid proposals give a [*SubmissionError].
+// Repeating a submission, by its id, returns Already until the server drops the first run, and records the submission if
+// the first attempt was killed before it did. Another submission under the same id is refused. Invalid proposals give a
+// [*SubmissionError].
 func (c Client) Submit(ctx context.Context, known JobType, submission contract.Submission) (Submitted, error) {
 	if known.Fault != "" {
 		return Submitted{}, &starter.RefusedError{Asked: "job type " + known.Name, Reason: known.Fault}
@@ -67,10 +70,9 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 		ID:     submission.ID, Jobs: len(submission.Proposals),
 	}
 	if len(parts.Lists) > 0 { // A repeated submission stores no pages.
-		err := c.sameSubmission(ctx, known.Name, submitted, digest)
+		repeated, err := c.sameSubmission(ctx, known.Name, submitted, submission, digest)
 		if _, unknown := errors.AsType[*serviceerror.NotFound](err); !unknown {
-			submitted.Already = err == nil
-			return submitted, err
+			return repeated, err
 		}
 	}
 	summary := summaryOfSubmission(known.Name, submission)
@@ -92,22 +94,27 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 		),
 	}, contract.JobGroupWorkflow, arguments(known.Spec, submission)...)
 	if _, twice := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); twice {
-		submitted.Already = true
-		return submitted, c.sameSubmission(ctx, known.Name, submitted, digest)
+		return c.sameSubmission(ctx, known.Name, submitted, submission, digest)
 	}
 	if err != nil {
 		return Submitted{}, fmt.Errorf("start an ad-hoc group of %s: %w", known.Name, rpc.Advised(err))
 	}
 	submitted.RunID = run.GetRunID()
-	entry := contract.AuditEntry{Action: "jobs.submit", JobType: known.Name, Object: submitted.WorkflowID, Count: submitted.Jobs}
+	c.recordSubmission(ctx, known.Name, submitted, submission, submitted.RunID)
+	return submitted, nil
+}
+
+// The entry has the id of its run, so the audit log keeps one of a repetition.
+func (c Client) recordSubmission(ctx context.Context, name string, submitted Submitted, submission contract.Submission, runID string) {
+	entry := contract.AuditEntry{Action: "jobs.submit", JobType: name, Object: submitted.WorkflowID, Count: submitted.Jobs}
 	if submission.Resumes != "" {
 		entry.Action, entry.Before = "jobs.retry", submission.Resumes
 	}
 	if submission.IgnoreWindow {
-		entry.Detail = "whatever its windows say"
+		entry.Detail = ignoredWindow
 	}
+	entry.ID = fmt.Sprintf("%s/%s/%s", entry.Action, entry.Object, runID)
 	c.client.Audit().Record(ctx, entry)
-	return submitted, nil
 }
 
 func arguments(spec contract.JobTypeSpec, submission contract.Submission) []any {
@@ -180,23 +187,51 @@ func batchKeys(spec contract.JobTypeSpec, proposals []jobtype.Proposal) ([]strin
 	return keys, nil
 }
 
-func (c Client) sameSubmission(ctx context.Context, name string, submitted Submitted, digest string) error {
+// recordedAgain is how long after its start a repetition records a submission. Later the audit log may have dropped the id
+// of the entry, and would keep a second one.
+const recordedAgain = time.Hour
+
+// sameSubmission returns the repeated submission. Its first attempt may have been killed before it recorded the start.
+func (c Client) sameSubmission(ctx context.Context, name string, submitted Submitted, submission contract.Submission, digest string) (Submitted, error) {
 	described, err := c.client.Temporal().DescribeWorkflowExecution(ctx, submitted.WorkflowID, "")
 	if err != nil {
-		return fmt.Errorf("run %s: %w", submitted.WorkflowID, err)
+		return submitted, fmt.Errorf("run %s: %w", submitted.WorkflowID, err)
 	}
 	info := described.GetWorkflowExecutionInfo()
 	other := ""
 	if payload := info.GetMemo().GetFields()[submissionKey]; payload != nil {
 		if err := starter.DataConverter().FromPayload(payload, &other); err != nil {
-			return fmt.Errorf("run %s: its memo cannot be read: %w", submitted.WorkflowID, err)
+			return submitted, fmt.Errorf("run %s: its memo cannot be read: %w", submitted.WorkflowID, err)
 		}
 	}
 	if other != digest || rpc.Keyword(info.GetSearchAttributes(), contract.SearchAttributeJobType) != name {
-		return &SubmissionError{JobType: name, Faults: []error{fmt.Errorf(
+		return submitted, &SubmissionError{JobType: name, Faults: []error{fmt.Errorf(
 			"id %s: something else was submitted under it (see `roundsman show %s`): choose another id", submitted.ID, submitted.WorkflowID)}}
 	}
-	return nil
+	submitted.Already = true
+	if isYoung(info) {
+		c.recordSubmission(ctx, name, submitted, submission, info.GetExecution().GetRunId())
+	}
+	return submitted, nil
+}
+
+// A run that has continued as new is not young.
+func isYoung(info *workflowpb.WorkflowExecutionInfo) bool {
+	runID := info.GetExecution().GetRunId()
+	return cmp.Or(info.GetFirstRunId(), runID) == runID && time.Since(rpc.Time(info.GetStartTime())) < recordedAgain
+}
+
+// RecordRetry records a retry that an earlier attempt of the request has started. That attempt may have been killed before
+// it recorded the start; the audit log keeps one entry. Without an answer the next attempt records it.
+func (c Client) RecordRetry(ctx context.Context, started starter.Run) {
+	described, err := c.client.Temporal().DescribeWorkflowExecution(ctx, started.WorkflowID, "")
+	if info := described.GetWorkflowExecutionInfo(); err == nil && isYoung(info) {
+		submitted := Submitted{RunRef: started.RunRef}
+		if shown, err := c.client.Runs().Show(ctx, started.RunRef); err == nil && shown.Progress != nil {
+			submitted.Jobs = shown.Progress.Total
+		}
+		c.recordSubmission(ctx, started.JobType, submitted, contract.Submission{Resumes: started.Resumes}, info.GetExecution().GetRunId())
+	}
 }
 
 func summaryOfSubmission(name string, submission contract.Submission) string {

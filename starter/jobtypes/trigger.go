@@ -1,6 +1,7 @@
 package jobtypes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,17 +66,18 @@ func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 		return Triggered{}, err
 	}
 	at, was := c.tick(ctx, name, before)
-	if was != nil {
-		return *was, nil
+	triggered := *cmp.Or(was, &Triggered{})
+	if was == nil {
+		triggered, err = s.triggerAt(ctx, name, at, before)
 	}
-	triggered, err := s.triggerAt(ctx, name, at, before)
 	if err == nil {
 		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID})
 	}
 	return triggered, err
 }
 
-// A repeated request keeps the second of its first attempt, whose group may exist.
+// A repeated request keeps the second of its first attempt, whose group may exist. That attempt may have been killed before
+// it recorded the start; the audit log keeps one entry of a request.
 func (c Client) tick(ctx context.Context, name string, before held) (time.Time, *Triggered) {
 	request, repeatable := starter.RequestOf(ctx)
 	if !repeatable {

@@ -94,6 +94,9 @@ func learnedOf(record contract.RunRecord) Learned {
 
 const maxToldRuns = 1000
 
+// ignoredWindow is the audit log's text for a run that does not wait for its window.
+const ignoredWindow = "whatever its windows say"
+
 // calendarChange is a change of a job type's windows. told lists the groups that have received it.
 type calendarChange struct {
 	to   contract.SetCalendarInput
@@ -204,6 +207,7 @@ func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Trigger
 		}
 		at, was := c.tick(ctx, name, before)
 		if was != nil {
+			c.recordIgnored(ctx, name, was.WorkflowID)
 			return *was, nil
 		}
 		if released, err := c.release(ctx, name, before.info); released != nil || err != nil {
@@ -217,11 +221,15 @@ func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Trigger
 		}
 		triggered, err := s.triggerAt(ctx, name, at, before)
 		if err == nil {
-			c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID, Detail: "whatever its windows say"})
+			c.recordIgnored(ctx, name, triggered.WorkflowID)
 		}
 		return triggered, err
 	}
 	return Triggered{}, errContested
+}
+
+func (c Client) recordIgnored(ctx context.Context, name, workflowID string) {
+	c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: workflowID, Detail: ignoredWindow})
 }
 
 func (s schedules) mark(ctx context.Context, name string, current held, workflowID string) error {

@@ -71,6 +71,7 @@ func (c Client) already(ctx context.Context, of starter.RunRef, id string) (Star
 	}
 	if err == nil && earlier.Resumes == of.WorkflowID {
 		started.RunRef, started.Already = earlier.RunRef, true
+		jobtypes.Of(c.client).RecordRetry(ctx, earlier.Run)
 	}
 	return started, err
 }

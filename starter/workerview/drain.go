@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
@@ -26,9 +25,23 @@ func (e *UncordonedError) Error() string {
 	return fmt.Sprintf("%s is ONLINE again and may get jobs: somebody uncordoned it while it was drained (see `roundsman show %s`)", e.ID, e.ID)
 }
 
-// Drained checks once a worker that drains since then. Without its report, the drain continues while the registry
-// considers the worker alive. A remote worker needs its first heartbeat after since.
-func Drained(ctx context.Context, client *starter.Client, id string, since time.Time) (DrainState, error) {
+// Draining watches a worker that drains already.
+type Draining struct {
+	client *starter.Client
+	id     string
+	// Heartbeat of a remote worker at the first look; nil before it.
+	first *WorkerLoad
+}
+
+// WatchDrain returns the watch of a worker's drain.
+func WatchDrain(client *starter.Client, id string) *Draining {
+	return &Draining{client: client, id: id}
+}
+
+// Look checks the worker once. Without its report, the drain continues while the registry considers the worker alive. A
+// remote worker needs another heartbeat than that of the first look: no time of a heartbeat is compared with another clock.
+func (d *Draining) Look(ctx context.Context) (DrainState, error) {
+	client, id := d.client, d.id
 	worker, err := client.Workers().Get(ctx, id)
 	switch {
 	case err != nil:
@@ -38,7 +51,7 @@ func Drained(ctx context.Context, client *starter.Client, id string, since time.
 	case worker.State == contract.WorkerOnline:
 		return DrainState{}, &UncordonedError{id}
 	case worker.Registration.Remote:
-		return drainedRemote(ctx, client, worker, since)
+		return d.lookRemote(ctx, worker)
 	}
 	report, err := client.Workers().Refresh(ctx, id)
 	if _, silent := errors.AsType[*starter.SilentWorkerError](err); silent {
@@ -56,13 +69,17 @@ func Drained(ctx context.Context, client *starter.Client, id string, since time.
 	return DrainState{true, "nothing runs there"}, nil
 }
 
-func drainedRemote(ctx context.Context, client *starter.Client, worker contract.WorkerDetail, since time.Time) (DrainState, error) {
-	loads, err := Loads(ctx, client, []contract.WorkerDetail{worker})
-	load, known := loads[worker.Registration.ID]
-	switch running := load.Detecting + load.Executing; {
-	case err != nil:
+func (d *Draining) lookRemote(ctx context.Context, worker contract.WorkerDetail) (DrainState, error) {
+	loads, err := Loads(ctx, d.client, []contract.WorkerDetail{worker})
+	if err != nil {
 		return DrainState{}, err
-	case !known || !load.At.After(since):
+	}
+	load, known := loads[worker.Registration.ID]
+	if d.first == nil {
+		d.first = &load
+	}
+	switch running := load.Detecting + load.Executing; {
+	case !known || !load.since(*d.first):
 		return DrainState{Text: "it works through a gateway; waiting for its next heartbeat"}, nil
 	case running > 0:
 		return DrainState{Text: stillRunning(running)}, nil

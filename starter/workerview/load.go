@@ -22,6 +22,14 @@ type WorkerLoad struct {
 	Executing int       `json:"executing"`
 	Detecting int       `json:"detecting"`
 	At        time.Time `json:"at"`
+
+	// Times of the last heartbeats of both queues. The next heartbeat may come through a gateway with another clock.
+	detected, executed time.Time
+}
+
+// since reports whether all heartbeats of the load were sent after those of an earlier one.
+func (l WorkerLoad) since(earlier WorkerLoad) bool {
+	return !l.detected.Equal(earlier.detected) && !l.executed.Equal(earlier.executed)
 }
 
 // Loads reads the last heartbeats of these workers, as far as the server still has them. It needs no control plane.
@@ -64,13 +72,13 @@ func Loads(ctx context.Context, client *starter.Client, workers []contract.Worke
 }
 
 func (l WorkerLoad) add(beat *workerpb.WorkerHeartbeat) WorkerLoad {
-	used := int(beat.GetActivityTaskSlotsInfo().GetCurrentUsedSlots())
+	used, at := int(beat.GetActivityTaskSlotsInfo().GetCurrentUsedSlots()), beat.GetHeartbeatTime().AsTime()
 	if _, _, detect, ok := contract.WorkerOfQueue(beat.GetTaskQueue()); ok && detect {
-		l.Detecting += used
+		l.Detecting, l.detected = l.Detecting+used, at
 	} else {
-		l.Executing += used
+		l.Executing, l.executed = l.Executing+used, at
 	}
-	if at := beat.GetHeartbeatTime().AsTime(); at.After(l.At) {
+	if at.After(l.At) {
 		l.At = at
 	}
 	return l

@@ -2,6 +2,7 @@ package group_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -48,6 +49,39 @@ func TestAGroupWaitsForAnotherType(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
 	assert.WithinDuration(t, noon.Add(5*time.Hour), result.StartedAt, time.Second)
 	assert.LessOrEqual(t, *looks, 11, "after 0, 1, 3, 7, 15, 31 and 63 minutes, and then hourly")
+}
+
+// TestAGroupStartsWhileItLooksUpSuccesses: the lookup within the workflow task fails, and the repeated one takes a minute.
+func TestAGroupStartsWhileItLooksUpSuccesses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.SetStartTime(noon)
+	fails := true
+	b.RegisterActivityWithOptions(func(context.Context, contract.SuccessesInput) (contract.SuccessesResult, error) {
+		if fails {
+			return contract.SuccessesResult{}, errors.New("the server is busy")
+		}
+		return contract.SuccessesResult{Last: map[string]time.Time{"dump": noon.Add(-2 * time.Hour)}}, nil
+	}, activity.RegisterOptions{Name: contract.SuccessesActivity})
+	spec := b.spec(jobtype.Policy{})
+	spec.Interval = jobtype.Duration(24 * time.Hour)
+	spec.After = map[string]contract.AfterRule{"dump": {SucceededWithin: jobtype.Duration(time.Hour)}}
+	codes := map[time.Duration]string{}
+	for _, at := range []time.Duration{30 * time.Second, 2 * time.Minute} {
+		b.RegisterDelayedCallback(func() {
+			status := b.status()
+			require.NotNil(t, status.Wait)
+			assert.Equal(t, "waiting", status.Phase)
+			codes[at] = status.Wait.Code
+		}, at)
+	}
+	b.RegisterDelayedCallback(func() { fails = false }, time.Minute)
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflow(contract.SignalSucceeded, contract.SucceededSignal{JobType: "dump", At: b.Now()})
+	}, 5*time.Minute)
+	result := b.runSpec(spec)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, map[time.Duration]string{30 * time.Second: string(contract.CodeStarting), 2 * time.Minute: string(contract.CodeAfter)}, codes)
 }
 
 func TestAGroupThatWaitsInVainIsSkippedBeforeItsNextTick(t *testing.T) {

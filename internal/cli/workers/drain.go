@@ -39,7 +39,6 @@ Examples:
 			if ctx.Bool(ui.FlagDryRun) {
 				return c.foretellDrain(ctx, client, id)
 			}
-			began := time.Now()
 			after, err := client.Workers().Operate(ctx.Context, id, starter.ActionDrain, c.Operator(), ctx.String(ui.FlagReason))
 			if err != nil {
 				return err
@@ -49,21 +48,22 @@ Examples:
 				_, _ = client.Workers().Refresh(ctx.Context, id)
 				return c.Done(ctx, after, "%s", operated(after))
 			}
-			return c.awaitDrained(ctx, client, after, began)
+			return c.awaitDrained(ctx, client, after)
 		}),
 	}
 }
 
 // awaitDrained waits until the worker has no attempts left, or until its process has ended.
-func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker contract.WorkerDetail, began time.Time) error {
+func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker contract.WorkerDetail) error {
 	limited, cancel := ctx.Context, context.CancelFunc(func() {})
 	if limit := ctx.Duration(ui.FlagTimeout); limit > 0 {
 		limited, cancel = context.WithTimeout(limited, limit)
 	}
 	defer cancel()
 	id, said := worker.Registration.ID, ""
+	watch := workerview.WatchDrain(client, id)
 	for {
-		drain, err := workerview.Drained(limited, client, id, began)
+		drain, err := watch.Look(limited)
 		switch {
 		case ctx.Context.Err() != nil:
 			return fmt.Errorf("interrupted; %s stays DRAINING until `roundsman resume %s`", id, id)

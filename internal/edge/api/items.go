@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/edge/api/cursor"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
@@ -179,7 +178,7 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 	if err != nil {
 		return answer, err
 	}
-	runs = cursor.Distinct(runs)
+	runs = starter.DistinctRuns(runs)
 	found, err := call.Client.Runs().SearchAmong(ctx, runs, starter.ItemSearch{States: in.State, DedupeKey: in.Key, Partly: at.Partly, Limit: starter.All})
 	if err != nil && !call.Sees(access.Scope{}) { // It names runs.
 		err = errors.New("not all runs were searched")

@@ -89,16 +89,14 @@ func endOfItem(ctx context.Context, client *starter.Client, ref starter.ItemRef)
 }
 
 // WorkerDraining is a draining worker.
-type WorkerDraining struct {
-	contract.WorkerDetail
-	since time.Time
-}
+type WorkerDraining struct{ contract.WorkerDetail }
 
 func (WorkerDraining) ended() reflect.Type { return reflect.TypeFor[contract.WorkerDetail]() }
 
 func (e WorkerDraining) end(ctx context.Context, client *starter.Client) (any, error) {
+	watch := workerview.WatchDrain(client, e.Registration.ID)
 	err := lookUntil(ctx, func() (over bool, err error) {
-		drain, err := workerview.Drained(ctx, client, e.Registration.ID, e.since)
+		drain, err := watch.Look(ctx)
 		return drain.Over, err
 	})
 	if err != nil {

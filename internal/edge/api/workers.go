@@ -71,9 +71,8 @@ func (a *API) workers() {
 		Description: "Who waits gets 200 when nothing runs on it any more, or it is OFFLINE.",
 		May:         operateWorkers, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *workerReason) (WorkerDraining, error) {
-		since := time.Now()
 		after, err := operateWorker(starter.ActionDrain)(ctx, call, in)
-		return WorkerDraining{after, since}, err
+		return WorkerDraining{after}, err
 	})
 	a.workerActions(tag, one)
 }

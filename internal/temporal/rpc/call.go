@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,7 +18,8 @@ const (
 	repeatFor   = 20 * time.Second
 )
 
-// Retry repeats a call to an unavailable server. The request must carry an id against a second effect.
+// Retry repeats a call to a server that is unavailable, or busy with the workflow. The request must carry an id against
+// a second effect.
 func Retry(ctx context.Context, call func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 1; ; attempt++ {
@@ -41,8 +43,15 @@ func transient(err error) bool {
 	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded:
 		return true
 	default:
-		return false
+		return NotReady(err)
 	}
+}
+
+// NotReady reports whether a workflow does not answer yet: its first task is not complete, or its last tasks failed. On a
+// busy server tasks of Schedules time out, and the server repeats them.
+func NotReady(err error) bool {
+	_, is := errors.AsType[*serviceerror.WorkflowNotReady](err)
+	return is
 }
 
 // Code returns the gRPC code of an error.

@@ -52,6 +52,30 @@ func TestOnlyAnUnavailableServerIsAskedAgain(t *testing.T) {
 	}
 }
 
+// failedTask is the answer to a query while tasks of the workflow fail, as those of a Schedule do on a busy server.
+func failedTask() error {
+	return serviceerror.FromStatus(serviceerror.ToStatus(serviceerror.NewWorkflowNotReady("Unable to query workflow due to Workflow Task in failed state.")))
+}
+
+// A workflow whose tasks fail gets the call again, although the code of the error is that of a refusal.
+func TestACallToAWorkflowWhoseTasksFailIsRepeated(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, codes.FailedPrecondition, rpc.Code(failedTask()))
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		err := rpc.Retry(t.Context(), func(context.Context) error {
+			if time.Since(begun) < 15*time.Second {
+				return fmt.Errorf("describe Schedule jobtype/scrub: %w", failedTask())
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		err = rpc.Retry(t.Context(), func(context.Context) error { return failedTask() })
+		assert.True(t, rpc.NotReady(err), "it ends with the patience of other calls")
+	})
+	assert.False(t, rpc.NotReady(answerOf(codes.FailedPrecondition)))
+}
+
 // The pause doubles up to two seconds. The last call begins after twenty seconds, and its error is the result.
 func TestPausesOfARepeatedCall(t *testing.T) {
 	t.Parallel()

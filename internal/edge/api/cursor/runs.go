@@ -20,16 +20,6 @@ func (p Runs) After(shown []starter.Run) Runs {
 	return p.from(shown[len(shown)-1].Started, shown)
 }
 
-// Distinct keeps the first run of each workflow id: a run that was started again or reset has several, and one state.
-func Distinct(runs []starter.Run) []starter.Run {
-	known := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(runs), func(run starter.Run) bool {
-		again := known[run.WorkflowID]
-		known[run.WorkflowID] = true
-		return again
-	})
-}
-
 // Within ends a page of found items at its limit. It returns the runs whose items are all on this page or earlier ones,
 // and the position of the next item.
 func (p Runs) Within(runs []starter.Run, items []starter.Item, limit int) (whole []starter.Run, next Runs) {

@@ -16,7 +16,7 @@ func TestASearchPassesRunsThatAreListedTwice(t *testing.T) {
 	at := func(id, run string, second int64) starter.Run {
 		return starter.Run{RunRef: starter.RunRef{WorkflowID: id, RunID: run}, Started: time.Unix(second, 0).UTC()}
 	}
-	runs := cursor.Distinct([]starter.Run{at("a", "a2", 30), at("x", "x1", 20), at("a", "a1", 10)})
+	runs := starter.DistinctRuns([]starter.Run{at("a", "a2", 30), at("x", "x1", 20), at("a", "a1", 10)})
 	assert.Len(t, runs, 2)
 	items := make([]starter.Item, 0, len(runs))
 	for _, run := range runs {

@@ -140,6 +140,8 @@ func ofServer(err error) *Problem {
 		return New(http.StatusBadGateway, "SERVER_DENIED", "the Temporal server denies it to this control plane: "+err.Error())
 	case is[*serviceerror.Unavailable](err):
 		return New(http.StatusServiceUnavailable, CodeServerUnreachable, "the Temporal server does not answer: "+err.Error())
+	case rpc.NotReady(err):
+		return New(http.StatusServiceUnavailable, CodeUnavailable, "the Temporal server is busy: "+err.Error()).With("wait some seconds and repeat it")
 	case is[*serviceerror.DeadlineExceeded](err), errors.Is(err, context.DeadlineExceeded):
 		return New(http.StatusGatewayTimeout, CodeTimeout, "no answer in time")
 	case errors.Is(err, context.Canceled):

@@ -37,6 +37,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{&starter.DAGTooLargeError{}, 413, "TOO_LARGE", false},
 		{fmt.Errorf("list runs: %w", context.DeadlineExceeded), 504, "TIMEOUT", true},
 		{&serviceerror.ResourceExhausted{}, 429, "RATE_LIMITED", true},
+		{fmt.Errorf("describe Schedule x: %w", &serviceerror.WorkflowNotReady{}), 503, "UNAVAILABLE", true},
 		{errors.New("odd"), 500, "INTERNAL", false},
 		{problem.New(403, "", "no"), 403, "ACCESS_DENIED", false},
 	} {

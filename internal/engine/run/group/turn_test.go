@@ -183,6 +183,93 @@ func TestWindowIsWaitedFor(t *testing.T) {
 	assert.Equal(t, "until 2026-01-02T04:05:05Z", notes[0].Detail)
 }
 
+// afterDump is a group that needs a success of dump within the last hour.
+func afterDump(windows bool) Config {
+	return Config{Windows: windows, MaxWait: 24 * time.Hour, After: map[string]contract.AfterRule{"dump": {SucceededWithin: jobtype.Duration(time.Hour)}}}
+}
+
+// TestAGroupStartsUntilItsLookupsHaveAnswers: only then it waits for something. A client that releases a waiting group
+// waits for that (starter/jobtypes).
+func TestAGroupStartsUntilItsLookupsHaveAnswers(t *testing.T) {
+	t.Parallel()
+	s := open(t, afterDump(true), node("a", 1))
+	starts := func(detail string) {
+		t.Helper()
+		wait := s.g.Wait(s.now)
+		assert.Equal(t, contract.CodeStarting, wait.Code)
+		assert.Equal(t, "jt", wait.Object)
+		assert.Equal(t, s.now, wait.Since)
+		assert.Equal(t, detail, wait.Detail)
+		assert.Equal(t, PhaseWaiting, s.g.Phase())
+	}
+	s.step(run.Tick{})
+	_, looks := find[LookSuccesses](s.last)
+	require.True(t, looks)
+	starts("it looks up the last successes of other job types")
+	s.step(Succeeded{contract.SucceededSignal{JobType: "other", At: s.now}})
+	starts("it looks up the last successes of other job types")
+	s.roll() // The lookup is lost, and made again.
+	_, looks = find[LookSuccesses](s.last)
+	require.True(t, looks)
+	starts("it looks up the last successes of other job types")
+
+	s.step(SuccessesKnown{})
+	wait := s.g.Wait(s.now)
+	assert.Equal(t, contract.CodeAfter, wait.Code)
+	assert.Equal(t, epoch.Add(24*time.Hour-10*time.Second), wait.Until)
+	s.last = s.wait(time.Minute)
+	_, looks = find[LookSuccesses](s.last)
+	require.True(t, looks)
+	assert.Equal(t, contract.CodeAfter, s.g.Wait(s.now).Code, "a later lookup is a part of the wait")
+	s.step(SuccessesKnown{})
+
+	s.step(Succeeded{contract.SucceededSignal{JobType: "dump", At: s.now}})
+	_, asks := find[AskWindows](s.last)
+	require.True(t, asks)
+	starts("it looks up its maintenance window")
+	s.step(WindowsKnown{Windows: contract.WindowsResult{Open: []contract.WindowSpan{open60(60, 120)}, Closed: "night only"}})
+	assert.Equal(t, contract.CodeWindowClosed, s.g.Wait(s.now).Code)
+	s.last = s.wait(time.Hour)
+	s.prepared()
+	_, detects := find[StartDetection](s.all)
+	assert.True(t, detects)
+}
+
+// TestAKnownSuccessEndsTheStart: nothing is left to wait for.
+func TestAKnownSuccessEndsTheStart(t *testing.T) {
+	t.Parallel()
+	s := open(t, afterDump(false), node("a", 1))
+	s.step(run.Tick{})
+	s.step(SuccessesKnown{Last: map[string]time.Time{"dump": epoch.Add(-time.Hour)}})
+	assert.Empty(t, s.g.Wait(s.now).Code)
+	s.prepared()
+	_, detects := find[StartDetection](s.all)
+	assert.True(t, detects)
+}
+
+// TestAReleaseDuringALookup: its answer comes late, and changes nothing.
+func TestAReleaseDuringALookup(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]source.Event{
+		"successes": SuccessesKnown{},
+		"windows":   WindowsKnown{Windows: contract.WindowsResult{Open: []contract.WindowSpan{open60(600, 660)}, Closed: "night only"}},
+	} {
+		cfg := afterDump(true)
+		if name == "windows" {
+			cfg.After = nil
+		}
+		s := open(t, cfg, node("a", 1))
+		s.step(run.Tick{})
+		require.Equal(t, contract.CodeStarting, s.g.Wait(s.now).Code, name)
+		s.step(Released{})
+		s.prepared()
+		s.step(late)
+		assert.Empty(t, s.g.Wait(s.now).Code, name)
+		_, detects := find[StartDetection](s.all)
+		assert.True(t, detects, name)
+	}
+}
+
 func TestBrokenCalendarKeepsTheWindowClosed(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{Windows: true})

@@ -132,10 +132,10 @@ func (q *queue) rebuild() {
 	q.gating = false
 	//workflowcheck:ignore each is reset by itself
 	for _, f := range q.fanOuts {
-		f.parked = ready.Heap{}
+		f.parked, f.unbegun = parking{}, parking{}
 	}
 	for _, c := range q.chains.list {
-		c.parked = [waitKinds]ready.Heap{}
+		c.parked = parking{}
 	}
 	for i := range q.states.nodes {
 		n := &q.states.nodes[i]

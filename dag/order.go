@@ -42,16 +42,13 @@ func (defs *definitions) number(b batch) {
 	if defs.order == nil {
 		return
 	}
-	var queue []Index
-	for k, needs := range b.needs {
-		at := int64(0)
-		for _, d := range needs {
-			if d < b.first {
-				at = max(at, defs.order[d])
-			}
+	queue := defs.sorted(b)
+	defs.order = append(defs.order, make(order, len(b.needs))...)
+	for _, i := range queue {
+		for _, d := range defs.Needs(i) {
+			defs.order[i] = max(defs.order[i], defs.order[d])
 		}
-		defs.order = append(defs.order, at+growthStep)
-		queue = append(queue, b.first+Index(k))
+		defs.order[i] += growthStep
 	}
 	for head := 0; head < len(queue); head++ {
 		least := defs.order[queue[head]] + growthStep
@@ -65,4 +62,30 @@ func (defs *definitions) number(b batch) {
 			}
 		}
 	}
+}
+
+// sorted returns the tasks of a batch after their dependencies among each other, so that each is numbered once.
+func (defs *definitions) sorted(b batch) []Index {
+	wait := make([]int32, len(b.needs))
+	queue := make([]Index, 0, len(b.needs))
+	for k := range wait {
+		for _, d := range defs.Needs(b.first + Index(k)) {
+			if d >= b.first {
+				wait[k]++
+			}
+		}
+		if wait[k] == 0 {
+			queue = append(queue, b.first+Index(k))
+		}
+	}
+	for head := 0; head < len(queue); head++ {
+		for _, d := range defs.Dependants(queue[head]) {
+			if k := d - b.first; k >= 0 {
+				if wait[k]--; wait[k] == 0 {
+					queue = append(queue, d)
+				}
+			}
+		}
+	}
+	return queue
 }

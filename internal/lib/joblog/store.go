@@ -174,7 +174,11 @@ func (l *Log) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total += int64(len(data))
-	l.kept = append(l.kept, data[max(0, len(data)-MaxRunning):]...)
+	if skipped := len(data) - MaxRunning; skipped > 0 {
+		l.kept = append(l.kept[:0], data[skipped:]...) // What was kept does not border on it.
+	} else {
+		l.kept = append(l.kept, data...)
+	}
 	if len(l.kept) > MaxRunning+slack {
 		l.trim(MaxRunning)
 	}

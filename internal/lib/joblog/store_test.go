@@ -94,3 +94,15 @@ func TestOldLogsAreForgotten(t *testing.T) {
 	_, known = store.Read(joblog.Key{Group: "g", Job: "1", Attempt: 1}, 0, 0)
 	assert.True(t, known)
 }
+
+// The kept bytes are consecutive, so that their offsets are right.
+func TestOneLargeWriteReplacesWhatWasKept(t *testing.T) {
+	t.Parallel()
+	store, key := joblog.New(nil), joblog.Key{Group: "g", Job: "j", Attempt: 1}
+	log := store.Begin(key, time.Time{})
+	write(t, log, "head\n")
+	write(t, log, strings.Repeat("x", 2*joblog.MaxRunning))
+	chunk, _ := store.Read(key, 0, 10)
+	assert.Equal(t, int64(len("head\n")+joblog.MaxRunning), chunk.Offset)
+	assert.Equal(t, strings.Repeat("x", 10), chunk.Text)
+}

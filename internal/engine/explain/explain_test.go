@@ -345,7 +345,7 @@ func TestARecoveryThatCannotListTheHolders(t *testing.T) {
 func TestALaneIsNotHeldByTheWaitingRun(t *testing.T) {
 	t.Parallel()
 	reasons := Why(Facts{
-		Run: &RunFacts{ID: "group/scrub-1", Open: true, Answer: &RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: string(contract.CodeLaneBusy), Object: "default", Detail: TextTurn(false, false)}}}},
+		Run:       &RunFacts{ID: "group/scrub-1", Open: true, Answer: &RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: string(contract.CodeLaneBusy), Object: "default", Detail: TextTurn(false, false)}}}},
 		Admission: &contract.AdmissionView{Lanes: []contract.AdmissionLane{{Name: "default", Holder: &contract.AdmissionUse{WorkflowID: "group/scrub-1"}}}},
 	})
 	require.Len(t, reasons, 1)

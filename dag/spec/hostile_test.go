@@ -388,3 +388,35 @@ func TestNamesOfObjectsAreChecked(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(answer, "in.yaml:"), answer)
 	}
 }
+
+// TestLongChainsOfItemsAreCheckedOnce: each entry of a chain searched all entries before it, and compared each with the
+// whole chain: hours for a megabyte.
+func TestLongChainsOfItemsAreCheckedOnce(t *testing.T) {
+	t.Parallel()
+	const n = 3_000
+	document := func(last string) string {
+		var text strings.Builder
+		text.WriteString("version: 1\nname: x\ntasks:\n")
+		for k := range n { // The chain, its last entry first. Each needs the last of as many tasks before.
+			fmt.Fprintf(&text, "  - {id: c%d, for_each: [a, b], per_item: c%d, needs: p%d, noop: true}\n", k, k+1, n-1)
+		}
+		fmt.Fprintf(&text, "  - {id: c%d, for_each: [a, b], items_in_flight: 1, noop: true}\n", n)
+		for k := range n {
+			need := last
+			if k > 0 {
+				need = fmt.Sprintf("p%d", k-1)
+			}
+			fmt.Fprintf(&text, "  - {id: p%d, needs: [%s], noop: true}\n", k, need)
+		}
+		return text.String()
+	}
+	compiled, err := spec.CompileText("in.yaml", document(""), nil, nil)
+	require.NoError(t, err)
+	entries := compiled.Header.Chains[fmt.Sprintf("c%d", n)].Entries
+	require.Len(t, entries, n+1)
+	assert.Equal(t, []string{fmt.Sprintf("c%d", n), "c0", "c1"}, entries[:3])
+
+	_, err = spec.CompileText("in.yaml", document(fmt.Sprintf("c%d", n)), nil, nil)
+	require.ErrorContains(t, err, fmt.Sprintf(`task "c0" needs all items of "c%d"`, n))
+	require.ErrorContains(t, err, fmt.Sprintf(`task "c1" needs all items of "c%d"`, n), "through the same tasks")
+}

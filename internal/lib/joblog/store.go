@@ -4,6 +4,7 @@ package joblog
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,7 +84,7 @@ func (s *Store) End(key Key, log *Log) {
 		delete(s.logs, key)
 		return
 	}
-	s.ended = append(s.ended, key)
+	s.ended = append(slices.DeleteFunc(s.ended, func(earlier Key) bool { return earlier == key }), key)
 	if at := len(s.ended) - 1 - fresh; at >= 0 {
 		if old := s.logs[s.ended[at]]; old != nil && !old.open() {
 			old.shorten()

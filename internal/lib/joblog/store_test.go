@@ -106,3 +106,29 @@ func TestOneLargeWriteReplacesWhatWasKept(t *testing.T) {
 	assert.Equal(t, int64(len("head\n")+joblog.MaxRunning), chunk.Offset)
 	assert.Equal(t, strings.Repeat("x", 10), chunk.Text)
 }
+
+// An attempt that a worker began twice is as old as its second end.
+func TestAnAttemptTwiceIsKeptAsTheSecond(t *testing.T) {
+	t.Parallel()
+	store, again := joblog.New(nil), joblog.Key{Group: "g", Job: "again", Attempt: 1}
+	run := func(key joblog.Key) {
+		log := store.Begin(key, time.Time{})
+		write(t, log, key.Job)
+		store.End(key, log)
+	}
+	run(again)
+	for k := range joblog.MaxLogs - 1 {
+		if k == joblog.MaxLogs/2 {
+			run(again)
+		}
+		run(joblog.Key{Group: "g", Job: strconv.Itoa(k), Attempt: 1})
+	}
+	for _, job := range []string{"again", "0"} {
+		chunk, known := store.Read(joblog.Key{Group: "g", Job: job, Attempt: 1}, 0, 0)
+		assert.True(t, known, job)
+		assert.Equal(t, job, chunk.Text)
+	}
+	run(joblog.Key{Group: "g", Job: "last", Attempt: 1})
+	_, known := store.Read(joblog.Key{Group: "g", Job: "0", Attempt: 1}, 0, 0)
+	assert.False(t, known)
+}

@@ -193,3 +193,35 @@ func halfway(tb testing.TB, g *dag.Graph) *dag.Run {
 	}
 	return r
 }
+
+// BenchmarkGrowth adds a chain whose last task is declared first, and redefines a task that waits for all added ones.
+// The time per task must stay flat.
+func BenchmarkGrowth(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		g := mustBuild(b, dag.Input{Tasks: []dag.Task{{ID: "a"}, {ID: "b"}, {ID: "join", Needs: []string{"a", "b"}}}})
+		chain, wide := &dag.Growth{}, &dag.Growth{}
+		for k := range n {
+			need := "b"
+			if k < n-1 {
+				need = fmt.Sprintf("c%06d", k+1)
+			}
+			chain.Tasks = append(chain.Tasks, dag.Addition{Task: dag.Task{ID: fmt.Sprintf("c%06d", k), Needs: []string{need}}})
+			wide.Tasks = append(wide.Tasks, dag.Addition{Task: dag.Task{ID: fmt.Sprintf("w%06d", k)}, Before: []string{"join"}})
+		}
+		again := &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "join", Needs: []string{"a"}, Payload: []byte("x")}}}}
+		for name, growths := range map[string][]*dag.Growth{"chain": {chain}, "redefined": {wide, again}} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for range b.N {
+					r := dag.NewRun(g, dag.Options{})
+					_, _ = r.Next(dag.Event{Kind: dag.EventStart}, nil)
+					for _, growth := range growths {
+						if _, err := r.Next(dag.Event{Kind: dag.EventAddTasks, Growth: growth}, nil); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/task")
+			})
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/roundsman/roundsman/dag/internal/graph"
-	"github.com/roundsman/roundsman/dag/internal/ready"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -80,7 +79,6 @@ func (q *queue) readBegun(in *wire.Reader, c *chain) {
 func (all *chains) reset() {
 	for _, c := range all.list {
 		c.busy, c.waiting, c.ready, c.resumed, c.failed = 0, 0, 0, 0, 0
-		c.parked = [waitKinds]ready.Heap{}
 		for _, it := range c.items {
 			it.live, it.ready, it.done = 0, 0, 0
 			c.busy += one(it.begun)

@@ -41,27 +41,9 @@ type chain struct {
 	// ready counts the ready tasks of waiting items, resumed those of waiting items with a completed task.
 	ready, resumed int
 	failed         int // tasks that are failed or upstream_failed
-	parked         [waitKinds]ready.Heap
-	byItem         map[string]*chainItem
-}
-
-// waitKind is the set that a parked task returns to, so that each set continues with its first task.
-type waitKind uint8
-
-const waitKinds = 6
-
-func (q *queue) waitKind(i Index, it *chainItem) waitKind {
-	kind := waitKind(0)
-	switch a := q.states.nodes[i].attr; {
-	case a.Unmetered():
-		kind = 1
-	case a.Gated():
-		kind = 2
-	}
-	if it.done > 0 {
-		kind += 3
-	}
-	return kind
+	// parked holds tasks of items that have not begun, except those of fan-outs with their own limit.
+	parked parking
+	byItem map[string]*chainItem
 }
 
 type chainItem struct {
@@ -157,15 +139,11 @@ func (q *queue) limitChain(name string, d Chain) {
 	if all.byName == nil {
 		all.byName, all.byEntry, all.of = map[string]*chain{}, map[string]*chain{}, map[Index]*chainItem{}
 	}
-	c := all.byName[name]
-	if c == nil {
+	c, known := all.byName[name]
+	if !known {
 		c = &chain{name: name, byItem: map[string]*chainItem{}}
-		all.byName[name] = c
-		at, _ := slices.BinarySearchFunc(all.list, name, func(c *chain, name string) int { return strings.Compare(c.name, name) })
-		all.list = slices.Insert(all.list, at, c)
 	}
-	entries := c.Entries
-	c.Chain = Chain{Entries: entries, InFlight: d.InFlight, OnFailure: d.OnFailure}
+	c.InFlight, c.OnFailure = d.InFlight, d.OnFailure
 	for _, entry := range d.Entries {
 		if entry == "" || all.byEntry[entry] != nil {
 			continue
@@ -175,9 +153,16 @@ func (q *queue) limitChain(name string, d Chain) {
 		for _, i := range q.defs.Family(entry) {
 			q.joinChain(i)
 		}
+		if f := q.fanOuts[entry]; f != nil {
+			q.unparkAll(&f.parked) // Its items may not have begun.
+		}
 	}
-	for c.busy < c.InFlight && q.unparkItem(c) {
+	if !known && len(c.Entries) > 0 {
+		all.byName[name] = c
+		at, _ := slices.BinarySearchFunc(all.list, name, func(c *chain, name string) int { return strings.Compare(c.name, name) })
+		all.list = slices.Insert(all.list, at, c)
 	}
+	q.unparkItem(c)
 }
 
 func (q *queue) joinChain(i Index) {
@@ -231,9 +216,7 @@ func (q *queue) followItem(i Index, from, to State) {
 	if begins {
 		q.unparkTasks(it)
 	}
-	if c.busy < c.InFlight {
-		q.unparkItem(c)
-	}
+	q.unparkItem(c)
 }
 
 func (q *queue) unparkTasks(it *chainItem) {
@@ -245,12 +228,17 @@ func (q *queue) unparkTasks(it *chainItem) {
 	}
 }
 
-func (q *queue) unparkItem(c *chain) bool {
-	found := false
-	for k := range c.parked {
-		found = q.unparkFirst(&c.parked[k]) || found
+// unparkItem lets the next item begin if the limit allows it.
+func (q *queue) unparkItem(c *chain) {
+	if c.busy >= c.InFlight {
+		return
 	}
-	return found
+	q.unpark(&c.parked)
+	for _, entry := range c.Entries {
+		if f := q.fanOuts[entry]; f != nil && !f.full() {
+			q.unpark(&f.unbegun)
+		}
+	}
 }
 
 // forceItem begins an item above the limit, since nothing runs and the items in flight wait for it.
@@ -259,10 +247,18 @@ func (q *queue) forceItem() bool {
 		return false
 	}
 	var best *ready.Key
-	for _, c := range q.chains.list {
-		for kind := range c.parked {
-			if k, ok := ready.Peek(&c.parked[kind], q.states.nodes, isParked); ok && (best == nil || k.Before(*best)) {
+	first := func(of *parking) {
+		for kind := range of {
+			if k, ok := ready.Peek(&of[kind], q.states.nodes, isParked); ok && (best == nil || k.Before(*best)) {
 				best = &k
+			}
+		}
+	}
+	for _, c := range q.chains.list {
+		first(&c.parked)
+		for _, entry := range c.Entries {
+			if f := q.fanOuts[entry]; f != nil {
+				first(&f.unbegun)
 			}
 		}
 	}

@@ -145,12 +145,11 @@ func (r *Run) deferTask(ev Event) error {
 		return &FaultsError{Faults: p.faults}
 	}
 	r.move(i, Pending)
-	r.nodes[i].flag = 0
+	r.nodes[i].flag, r.swept = 0, false
 	if len(p.tasks) > 0 {
 		r.limitFanOuts(g.FanOuts)
 		r.limitChains(g.Chains)
 		r.insert(p.tasks, p.batch)
-		r.swept = false
 	}
 	for k := p.batch.first; int(k) < len(r.nodes); k++ {
 		r.judge(k)

@@ -13,9 +13,13 @@ import (
 
 type fanOut struct {
 	limit, running, ready int
-	// Ready tasks passed over because of the limit, with flagParked. Stale entries are dropped when encountered.
-	parked ready.Heap
+	// parked holds the tasks that wait for the limit, unbegun those of items that have not begun.
+	parked, unbegun parking
 }
+
+// parking holds ready tasks that were passed over, with flagParked, by the set that they return to: each set continues
+// with its first task. Stale entries are dropped when encountered.
+type parking [6]ready.Heap
 
 // FanOut is the use of a fan-out's own limit.
 type FanOut struct {
@@ -73,9 +77,14 @@ func (q *queue) limitFanOuts(limits map[string]int) {
 			for _, i := range q.defs.Family(name) {
 				own.count(q.states.nodes[i].state, +1)
 			}
+			if c := q.chains.byEntry[name]; c != nil {
+				q.unparkAll(&c.parked) // Its own tasks now park in the fan-out.
+			}
 		}
 		own.limit = limit
-		for q.unpark(own) {
+		q.unparkFanOut(own)
+		if c := q.chains.byEntry[name]; c != nil {
+			q.unparkItem(c)
 		}
 	}
 }
@@ -133,7 +142,7 @@ func readFanOuts(in *wire.Reader) map[string]int {
 	return limits
 }
 
-// A place left in the limit makes a parked task available.
+// A place left in the limit makes a parked task available. Its start makes the next one available.
 func (q *queue) follow(i Index, from, to State) {
 	f := q.fanOutOf(i)
 	if f == nil {
@@ -141,10 +150,10 @@ func (q *queue) follow(i Index, from, to State) {
 	}
 	f.count(from, -1)
 	f.count(to, +1)
-	if to != Running && (from == Ready || from == Running) {
-		q.unpark(f)
-	}
+	q.unparkFanOut(f)
 }
+
+func (f *fanOut) full() bool { return f.running >= f.limit }
 
 func (f *fanOut) count(s State, n int) {
 	switch s { //nolint:exhaustive // the others are not counted
@@ -155,48 +164,67 @@ func (f *fanOut) count(s State, n int) {
 	}
 }
 
-func (q *queue) unpark(f *fanOut) bool {
-	return q.unparkFirst(&f.parked)
+func (q *queue) unparkFanOut(f *fanOut) {
+	if !f.full() {
+		q.unpark(&f.parked)
+	}
 }
 
-func (q *queue) unparkFirst(parked *ready.Heap) bool {
-	k, ok := ready.Peek(parked, q.states.nodes, isParked)
-	if ok {
-		parked.Pop()
-		q.states.nodes[k.Task].flag &^= flagParked
-		q.enqueue(k.Task, q.states.nodes[k.Task].attr)
+// unpark returns the first task of each set.
+func (q *queue) unpark(from *parking) (found bool) {
+	for kind := range from {
+		if k, ok := ready.Peek(&from[kind], q.states.nodes, isParked); ok {
+			from[kind].Pop()
+			q.states.nodes[k.Task].flag &^= flagParked
+			q.enqueue(k.Task, q.states.nodes[k.Task].attr)
+			found = true
+		}
 	}
-	return ok
+	return found
+}
+
+func (q *queue) unparkAll(from *parking) {
+	for q.unpark(from) {
+	}
 }
 
 func isParked(n node) bool { return n.state == Ready && n.flag&flagParked != 0 }
 
 func (q *queue) barred(i Index) bool {
 	it, f := q.chains.of[i], q.fanOutOf(i)
-	return it != nil && it.of.bars(it) || f != nil && f.running >= f.limit
+	return it != nil && it.of.bars(it) || f != nil && f.full()
 }
 
-// park lets the next task start that waits for another limit.
+// park: a task of an item that has not begun waits for that whatever bars it, so it never moves between two limits.
 func (q *queue) park(k ready.Key) {
-	it, f := q.chains.of[k.Task], q.fanOutOf(k.Task)
-	if it != nil && it.of.bars(it) {
-		q.parkIn(&it.of.parked[q.waitKind(k.Task, it)], k)
-		if f != nil && f.running < f.limit {
-			q.unpark(f)
-		}
+	n := &q.states.nodes[k.Task]
+	if n.flag&flagParked != 0 {
 		return
 	}
-	q.parkIn(&f.parked, k)
-	if it != nil && it.of.busy < it.of.InFlight {
-		q.unparkItem(it.of)
+	n.flag |= flagParked
+	it, f := q.chains.of[k.Task], q.fanOutOf(k.Task)
+	kind := kindOf(n.attr, it)
+	switch {
+	case it == nil || it.begun:
+		f.parked[kind].Push(k)
+	case f != nil:
+		f.unbegun[kind].Push(k)
+	default:
+		it.of.parked[kind].Push(k)
 	}
 }
 
-func (q *queue) parkIn(parked *ready.Heap, k ready.Key) {
-	if n := &q.states.nodes[k.Task]; n.flag&flagParked == 0 {
-		n.flag |= flagParked
-		parked.Push(k)
+func kindOf(a attr, it *chainItem) (kind int) {
+	switch {
+	case a.Unmetered():
+		kind = 1
+	case a.Gated():
+		kind = 2
 	}
+	if it != nil && it.done > 0 {
+		kind += 3
+	}
+	return kind
 }
 
 // limited reports whether ready tasks may have to wait for a limit other than the run's.

@@ -72,7 +72,7 @@ func drawOptions(t *rapid.T) dag.Options {
 		Concurrency: rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "concurrency"),
 		OnFailure:   rapid.SampledFrom([]dag.FailurePolicy{dag.Continue, dag.Stop}).Draw(t, "onFailure"),
 		Hold:        rapid.IntRange(0, 3).Draw(t, "hold") == 0,
-		FanOuts:     rapid.SampledFrom([]map[string]int{nil, nil, {"f": 1}, {"f": 2, "g": 1}}).Draw(t, "fanOuts"),
+		FanOuts:     rapid.SampledFrom([]map[string]int{nil, nil, {"f": 1}, {"f": 2, "g": 1}, {"f": 1, "g": 1, "h": 1}}).Draw(t, "fanOuts"),
 		Chains: rapid.SampledFrom([]map[string]dag.Chain{
 			nil,
 			nil,
@@ -269,7 +269,12 @@ func (p *pair) invariants(counts map[dag.State]int, flight, gates int) {
 
 // growth draws tasks to add that both sides accept.
 func (p *pair) growth(splitter string) *dag.Growth {
-	g := &dag.Growth{FanOuts: map[string]int{"h": 2}}
+	g := &dag.Growth{FanOuts: map[string]int{"h": 2}, Chains: rapid.SampledFrom([]map[string]dag.Chain{
+		nil,
+		nil,
+		{"h": {Entries: []string{"h"}, InFlight: 1}},
+		{"g": {Entries: []string{"g", "h"}, InFlight: 2, OnFailure: dag.Stop}},
+	}).Draw(p.t, "addedChains")}
 	var fresh []string
 	for range rapid.IntRange(1, 3).Draw(p.t, "additions") {
 		id := drawID(p.t, "n", p.added)
@@ -327,16 +332,19 @@ func (p *pair) closesCycle(g *dag.Growth, splitter string) bool {
 	for id, t := range p.ref.tasks {
 		needs[id] = append([]string{}, t.needs...)
 	}
+	own := func(a dag.Addition) []string {
+		if len(a.Needs) == 0 && splitter != "" {
+			return []string{splitter}
+		}
+		return a.Needs
+	}
 	for _, a := range g.Tasks {
 		if p.ref.tasks[a.ID] != nil {
-			needs[a.ID] = p.ref.imposed(a.ID, a.Needs)
+			needs[a.ID] = p.ref.imposed(a.ID, own(a))
 		}
 	}
 	for _, a := range g.Tasks {
-		needs[a.ID] = append(needs[a.ID], a.Needs...)
-		if len(a.Needs) == 0 && splitter != "" {
-			needs[a.ID] = []string{splitter}
-		}
+		needs[a.ID] = append(needs[a.ID], own(a)...)
 		for _, b := range a.Before {
 			needs[b] = append(needs[b], a.ID)
 		}

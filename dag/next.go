@@ -186,8 +186,8 @@ func (r *Run) decide(buf []Decision) []Decision {
 	}
 	if !r.paused {
 		buf = r.startAll(buf)
-		if r.chains.byName != nil {
-			buf = r.startItems(buf)
+		if r.limited() {
+			buf = r.startParked(buf)
 		}
 	}
 	if r.counts[Pending]+r.counts[Ready]+r.counts[Running] > 0 {
@@ -211,8 +211,8 @@ func (r *Run) startAll(buf []Decision) []Decision {
 	return buf
 }
 
-// startItems follows startAll: a started item may let tasks begin that startAll has passed.
-func (r *Run) startItems(buf []Decision) []Decision {
+// startParked follows startAll: a started task may make others available that startAll has passed.
+func (r *Run) startParked(buf []Decision) []Decision {
 	for from := 0; from < len(buf) || r.forceItem(); {
 		from = len(buf)
 		buf = r.startAll(buf)

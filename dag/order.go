@@ -11,58 +11,63 @@ const (
 )
 
 func (defs *definitions) ensureOrder() order {
-	if defs.order != nil {
-		return defs.order
-	}
-	defs.order = make(order, defs.Len())
-	wait := make([]int32, defs.Len())
-	queue := make([]Index, 0, defs.Len())
-	for i := range defs.Len() {
-		wait[i] = int32(len(defs.Needs(Index(i))))
-		if wait[i] == 0 {
-			queue = append(queue, Index(i))
-		}
-	}
-	for head := 0; head < len(queue); head++ {
-		level := defs.order[queue[head]] + levelStep
-		base, more := defs.dependants(queue[head])
-		for _, row := range [2][]Index{base, more} {
-			for _, d := range row {
-				defs.order[d] = max(defs.order[d], level)
-				if wait[d]--; wait[d] == 0 {
-					queue = append(queue, d)
-				}
-			}
-		}
+	if defs.order == nil {
+		defs.order = order{} // Not nil in a run without tasks.
+		defs.assign(defs.sorted(0), levelStep)
 	}
 	return defs.order
+}
+
+// assign numbers tasks that follow their dependencies in the list.
+func (defs *definitions) assign(tasks []Index, step int64) {
+	defs.order = append(defs.order, make(order, defs.Len()-len(defs.order))...)
+	for _, i := range tasks {
+		for _, d := range defs.Needs(i) {
+			defs.order[i] = max(defs.order[i], defs.order[d]+step)
+		}
+	}
 }
 
 func (defs *definitions) number(b batch) {
 	if defs.order == nil {
 		return
 	}
-	var queue []Index
-	for k, needs := range b.needs {
-		at := int64(0)
-		for _, d := range needs {
-			if d < b.first {
-				at = max(at, defs.order[d])
-			}
-		}
-		defs.order = append(defs.order, at+growthStep)
-		queue = append(queue, b.first+Index(k))
-	}
+	queue := defs.sorted(b.first)
+	defs.assign(queue, growthStep)
 	for head := 0; head < len(queue); head++ {
 		least := defs.order[queue[head]] + growthStep
-		base, more := defs.dependants(queue[head])
-		for _, row := range [2][]Index{base, more} {
-			for _, d := range row {
-				if defs.order[d] < least {
-					defs.order[d] = least
-					queue = append(queue, d)
-				}
+		for _, d := range defs.Dependants(queue[head]) {
+			if defs.order[d] < least {
+				defs.order[d] = least
+				queue = append(queue, d)
 			}
 		}
 	}
+}
+
+// sorted returns the tasks from first on, each after its dependencies among them. Tasks on a cycle are missing.
+func (defs *definitions) sorted(first Index) []Index {
+	wait := make([]int32, defs.Len()-int(first))
+	queue := make([]Index, 0, len(wait))
+	for k := range wait {
+		for _, d := range defs.Needs(first + Index(k)) {
+			if d >= first {
+				wait[k]++
+			}
+		}
+		if wait[k] == 0 {
+			queue = append(queue, first+Index(k))
+		}
+	}
+	for head := 0; head < len(queue); head++ {
+		for _, d := range defs.Dependants(queue[head]) {
+			if d < first {
+				continue
+			}
+			if wait[d-first]--; wait[d-first] == 0 {
+				queue = append(queue, d)
+			}
+		}
+	}
+	return queue
 }

@@ -35,17 +35,27 @@ func (defs *definitions) imposed(i Index, needs []Index) []Index {
 	if defs.growth == nil {
 		return nil
 	}
+	own, seen := asSet(needs), asSet(needs)
 	var kept []Index
 	for _, n := range defs.growth.needs[i] {
-		if slices.Contains(needs, n) || slices.Contains(kept, n) {
+		if seen[n] {
 			continue
 		}
+		seen[n] = true
 		by := defs.AddedBy(n)
-		if defs.addedBefore(n, i) || slices.Contains(needs, defs.broughtBy(n)) || by != None && by == defs.AddedBy(i) {
+		if defs.addedBefore(n, i) || own[defs.broughtBy(n)] || by != None && by == defs.AddedBy(i) {
 			kept = append(kept, n)
 		}
 	}
 	return kept
+}
+
+func asSet(row []Index) map[Index]bool {
+	set := make(map[Index]bool, len(row))
+	for _, i := range row {
+		set[i] = true
+	}
+	return set
 }
 
 func (defs *definitions) addedBefore(n, i Index) bool {
@@ -132,10 +142,10 @@ func (q *queue) rebuild() {
 	q.gating = false
 	//workflowcheck:ignore each is reset by itself
 	for _, f := range q.fanOuts {
-		f.parked = ready.Heap{}
+		f.parked, f.unbegun = parking{}, parking{}
 	}
 	for _, c := range q.chains.list {
-		c.parked = [waitKinds]ready.Heap{}
+		c.parked = parking{}
 	}
 	for i := range q.states.nodes {
 		n := &q.states.nodes[i]
@@ -155,9 +165,9 @@ func (q *queue) rebuild() {
 }
 
 func (defs *definitions) given(i, parent Index) redefinition {
-	for _, d := range slices.Backward(defs.growth.steps) {
-		if d.task == i && d.parent == parent {
-			return d
+	for n, redefined := defs.growth.latest[i]; redefined && n >= 0; n-- {
+		if d := &defs.growth.steps[n]; d.task == i && d.parent == parent {
+			return *d
 		}
 	}
 	t := &defs.growth.tasks[int(i)-defs.graph.Len()]

@@ -44,6 +44,9 @@ func (p *growthPlan) repeated(d *redefinition) bool {
 		now := p.run.effective(d.task)
 		return d.same(&now) && !slices.ContainsFunc(d.before, func(t Index) bool { return t >= p.batch.first || !p.waits(t, d.task) })
 	}
+	if p.deferring && !p.run.addedBefore(d.task, d.parent) {
+		return false // It waits for the task that would wait for it.
+	}
 	last := p.run.given(d.task, d.parent)
 	if p.deferring || p.run.Under(d.task) != None || p.run.nodes[d.task].state > Ready {
 		return d.does(&last)

@@ -56,11 +56,38 @@ type out struct {
 }
 
 func newReference(in dag.Input, o dag.Options) *reference {
-	r := &reference{tasks: map[string]*refTask{}, limit: o.Concurrency, stop: o.OnFailure == dag.Stop, hold: o.Hold, limits: maps.Clone(o.FanOuts), chains: o.Chains, begun: map[string]bool{}}
+	r := &reference{tasks: map[string]*refTask{}, limit: o.Concurrency, stop: o.OnFailure == dag.Stop, hold: o.Hold, limits: maps.Clone(o.FanOuts), chains: map[string]dag.Chain{}, begun: map[string]bool{}}
 	for _, t := range in.Tasks {
 		r.declare(t, "", "")
 	}
+	r.limitChains(o.Chains)
 	return r
+}
+
+// limitChains declares chains. An entry stays in its first chain, and a chain has at least one.
+func (r *reference) limitChains(declared map[string]dag.Chain) {
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		c := declared[name]
+		entries := slices.Clone(r.chains[name].Entries)
+		for _, entry := range c.Entries {
+			taken := false
+			for _, other := range r.chains {
+				taken = taken || slices.Contains(other.Entries, entry)
+			}
+			if !taken {
+				entries = append(entries, entry)
+			}
+		}
+		if c.Entries = entries; len(entries) == 0 {
+			continue
+		}
+		r.chains[name] = c
+		for _, id := range r.where(func(t *refTask) bool { return t.state == dag.Running }) {
+			if item, of := r.item(id); of == name {
+				r.begun[item] = true
+			}
+		}
+	}
 }
 
 func (r *reference) declare(t dag.Task, parent, under string) {
@@ -161,19 +188,24 @@ func (r *reference) chainFailed(name string) (failed, stops bool) {
 	return failed, r.chains[name].OnFailure == dag.Stop && !r.stop
 }
 
-// stopItems cancels the items that have not begun, after a failed one.
+// stopItems cancels the items that have not begun, after a failed one: chain by chain, until nothing changes.
 func (r *reference) stopItems() {
-	for name := range r.chains {
-		if failed, stops := r.chainFailed(name); !failed || !stops || r.cancel > 0 {
+	names := slices.Sorted(maps.Keys(r.chains))
+	for k := 0; k < len(names) && r.cancel == 0; k++ {
+		if failed, stops := r.chainFailed(names[k]); !failed || !stops {
 			continue
 		}
+		changed := false
 		for id, t := range r.tasks {
-			if item, of := r.item(id); of == name && !r.begun[item] && t.state < dag.Completed {
-				t.state, t.swept = dag.Canceled, true
+			if item, of := r.item(id); of == names[k] && !r.begun[item] && t.state < dag.Completed {
+				t.state, t.swept, changed = dag.Canceled, true, true
 			}
 		}
+		if changed {
+			r.propagate()
+			k = -1
+		}
 	}
-	r.propagate()
 }
 
 // resumeItems brings the items back that no failed one stops any more.
@@ -237,10 +269,8 @@ func (r *reference) decide() []out {
 	if !r.started || r.finished || r.held {
 		return nil
 	}
-	for range 1 + len(r.chains) {
-		r.endItems()
-		r.stopItems()
-	}
+	r.endItems()
+	r.stopItems()
 	r.endItems()
 	var outs []out
 	start := func(id string) {
@@ -462,6 +492,7 @@ func (r *reference) deferTo(g *dag.Growth, id string) {
 		r.limits = map[string]int{}
 	}
 	maps.Copy(r.limits, g.FanOuts)
+	r.limitChains(g.Chains)
 	var fresh []string
 	for _, a := range g.Tasks {
 		r.declare(a.Task, id, a.Under)
@@ -479,6 +510,7 @@ func (r *reference) grow(g *dag.Growth, parent string) {
 		r.limits = map[string]int{}
 	}
 	maps.Copy(r.limits, g.FanOuts)
+	r.limitChains(g.Chains)
 	var fresh []string
 	heirs := map[string][]string{}
 	for _, a := range g.Tasks {

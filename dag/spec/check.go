@@ -18,6 +18,11 @@ func (r reader) checkTask(t *Task) {
 	if !t.NotBefore.IsZero() && !t.ExpiresAt.IsZero() && !t.NotBefore.Before(t.ExpiresAt) {
 		r.at(child(t.node, "expires_at"), "expires_at is not after not_before: task %q could never start", t.ID)
 	}
+	r.checkObjects(t, "exclusive", t.Exclusive)
+	r.checkObjects(t, "shared", t.Shared)
+	if len(t.Key) > MaxKey && !gotemplate.Templated(t.Key) {
+		r.at(child(t.node, "key"), "key has %d bytes; at most %d are possible", len(t.Key), MaxKey)
+	}
 	for _, object := range t.Shared {
 		if slices.Contains(t.Exclusive, object) {
 			r.at(child(t.node, "shared"), "object %q is in exclusive, too, which says everything; leave it out of shared", object)
@@ -56,6 +61,16 @@ func (r reader) checkTask(t *Task) {
 	}
 	if !t.kind.metered() {
 		r.checkUnmetered(t)
+	}
+}
+
+// checkObjects checks names without templates; the run checks the others.
+func (r reader) checkObjects(t *Task, key string, objects []string) {
+	for k, object := range objects {
+		at := entryNode(t.node, key, k)
+		if isScalar(at) && !gotemplate.Templated(object) && (object == "" || len(object) > MaxObject) {
+			r.at(at, "%s: %.40q is no name of an object: it has %d bytes, 1 to %d are possible", key, object, len(object), MaxObject)
+		}
 	}
 }
 

@@ -57,22 +57,32 @@ func (d *declared) withItem(t *Task, in instance, needs []string) []string {
 	return needs
 }
 
-func (d *declared) following(first string) []string {
-	in := map[string]bool{first: true}
-	for changed := true; changed; {
-		changed = false
-		for k := range d.written {
-			t := &d.written[k]
-			if !in[t.ID] && d.fans[t.ID] && slices.ContainsFunc(t.PerItem, func(id string) bool { return in[id] }) {
-				in[t.ID], changed = true, true
+// followers returns the fan-outs that continue each entry item by item.
+func (d *declared) followers() map[string][]string {
+	followers := map[string][]string{}
+	for k := range d.written {
+		t := &d.written[k]
+		if !d.fans[t.ID] || d.names[t.ID] != k {
+			continue
+		}
+		for _, id := range t.PerItem {
+			followers[id] = append(followers[id], t.ID)
+		}
+	}
+	return followers
+}
+
+// following returns an entry, and then those that continue its chains in the order of their declaration.
+func (d *declared) following(first string, followers map[string][]string) []string {
+	chain, in := []string{first}, map[string]bool{first: true}
+	for head := 0; head < len(chain); head++ {
+		for _, id := range followers[chain[head]] {
+			if !in[id] {
+				in[id] = true
+				chain = append(chain, id)
 			}
 		}
 	}
-	chain := []string{first}
-	for k := range d.written {
-		if id := d.written[k].ID; in[id] && id != first && d.names[id] == k {
-			chain = append(chain, id)
-		}
-	}
+	slices.SortFunc(chain[1:], func(a, b string) int { return d.names[a] - d.names[b] })
 	return chain
 }

@@ -154,9 +154,10 @@ func (e *expansion) add(f *fan) {
 	for _, name := range f.Needs {
 		common = append(common, e.need(name)...)
 	}
+	common = slices.Clip(common)
 	ids := e.items[f.id]
 	for _, arg := range f.args {
-		needs := slices.Clone(common)
+		needs := common
 		for _, name := range f.PerItem {
 			if id, ok := e.items[name][arg]; ok {
 				needs = append(needs, id)

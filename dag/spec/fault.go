@@ -49,10 +49,11 @@ func (f Faults) Unwrap() []error {
 }
 
 type collector struct {
-	file    string
-	faults  Faults
-	dropped int
-	last    Task
+	file   string
+	faults Faults
+	// dropped counts further faults, repeated those reported before: several tasks may run the same sub-DAG.
+	dropped, repeated int
+	last              Task
 }
 
 func (c *collector) at(n *yamlread.Node, format string, args ...any) {
@@ -68,14 +69,17 @@ func (c *collector) on(at yamlread.Place, format string, args ...any) {
 }
 
 func (c *collector) add(f Fault) {
-	if len(c.faults) >= maxFaults {
+	switch {
+	case slices.Contains(c.faults, f):
+		c.repeated++
+	case len(c.faults) >= maxFaults:
 		c.dropped++
-		return
+	default:
+		c.faults = append(c.faults, f)
 	}
-	c.faults = append(c.faults, f)
 }
 
-func (c *collector) count() int { return len(c.faults) + c.dropped }
+func (c *collector) count() int { return len(c.faults) + c.dropped + c.repeated }
 
 func (c *collector) err() error {
 	if len(c.faults) == 0 {
@@ -85,14 +89,13 @@ func (c *collector) err() error {
 }
 
 func (c *collector) sorted(noun string) Faults {
-	sorted := slices.Clone(c.faults)
+	sorted, files := slices.Clone(c.faults), map[string]int{}
+	for k, f := range slices.Backward(sorted) {
+		files[f.File] = k // Files keep their order.
+	}
 	slices.SortStableFunc(sorted, func(a, b Fault) int {
-		if a.File != b.File {
-			return 0 // files keep their order
-		}
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	sorted = slices.Compact(sorted)
 	if c.dropped > 0 {
 		sorted = append(sorted, Fault{File: c.file, Message: fmt.Sprintf("%d more %s are not shown", c.dropped, noun)})
 	}

@@ -332,3 +332,91 @@ func TestNamesOfItemsAreDistinct(t *testing.T) {
 		require.Equal(t, wanted, given, "%v", slices.Sorted(maps.Keys(given)))
 	})
 }
+
+// TestFaultsOfASubDAGAreReportedOnce: each task that runs it repeated them, until other faults were not shown.
+func TestFaultsOfASubDAGAreReportedOnce(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"sub.yaml": "version: 1\nname: sub\ntasks:\n  - {id: a, nop: true}\n"}
+	document := "version: 1\nname: x\ntasks:\n" + strings.Repeat("  - {id: %s, dag: sub.yaml}\n", 2) + "  - {id: c, command: ['{{.Params.p}}']}\n  - {id: d, dag: sub.yaml}\n"
+	_, err := spec.CompileText("in.yaml", fmt.Sprintf(document, "a", "b"), files, nil)
+	var faults spec.Faults
+	require.ErrorAs(t, err, &faults)
+	var places []string
+	for _, f := range faults {
+		places = append(places, fmt.Sprintf("%s:%d", f.File, f.Line))
+	}
+	assert.Equal(t, []string{"sub.yaml:4", "sub.yaml:4", "in.yaml:6"}, places, "%v", err)
+
+	var many strings.Builder
+	many.WriteString("version: 1\nname: x\ntasks:\n")
+	for k := range 300 {
+		fmt.Fprintf(&many, "  - {id: t%d, dag: sub.yaml}\n", k)
+	}
+	_, err = spec.CompileText("in.yaml", many.String()+"  - {id: c, command: ['{{.Params.p}}']}\n", files, nil)
+	require.ErrorContains(t, err, "in.yaml:304")
+	assert.NotContains(t, err.Error(), "not shown")
+}
+
+// TestAnItemTwiceHasNoChain: the follower of each of the two waited for the second of them, and for the first none.
+func TestAnItemTwiceHasNoChain(t *testing.T) {
+	t.Parallel()
+	const document = "version: 1\nname: x\nparams: {l: [b, a, a]}\ntasks:\n  - {id: first, %s, noop: true}\n  - {id: then, %s, per_item: [first], noop: true}\n"
+	for _, items := range []string{"for_each: [a, b, a]", "for_each: '{{.Params.l}}'", "matrix: {k: [a], l: [1, 1]}"} {
+		_, err := spec.CompileText("in.yaml", fmt.Sprintf(document, items, items), nil, nil)
+		require.ErrorContains(t, err, `6:`, items)
+		assert.ErrorContains(t, err, "list each item once", items)
+		_, err = spec.CompileText("in.yaml", fmt.Sprintf(strings.ReplaceAll(document, "per_item", "needs"), items, items), nil, nil)
+		assert.NoError(t, err, "without a chain they are two tasks")
+	}
+}
+
+// TestNamesOfObjectsAreChecked: validate accepted names with which each run failed the task.
+func TestNamesOfObjectsAreChecked(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", spec.MaxObject)
+	for keys, fault := range map[string]string{
+		`exclusive: [""]`: "exclusive: \"\" is no name of an object", `shared: ""`: "shared: \"\" is no name", "exclusive: [a, " + long + "x]": "513 bytes, 1 to 512",
+		"exclusive: [{}]": "must be text", "key: " + long: "key has 512 bytes; at most 508 are possible",
+		"exclusive: " + long: "", "shared: ['{{.Run.ID}}']": "", "key: " + long[:spec.MaxKey]: "", "key: '{{.Run.ID}}" + long + "'": "",
+	} {
+		answer := read("version: 1\nname: x\ntasks: [{id: a, command: [a], " + keys + "}]")
+		if fault == "" {
+			assert.NotContains(t, answer, "in.yaml:", keys)
+			continue
+		}
+		assert.Contains(t, answer, fault, keys)
+		assert.Equal(t, 1, strings.Count(answer, "in.yaml:"), answer)
+	}
+}
+
+// TestLongChainsOfItemsAreCheckedOnce: each entry of a chain searched all entries before it, and compared each with the
+// whole chain: hours for a megabyte.
+func TestLongChainsOfItemsAreCheckedOnce(t *testing.T) {
+	t.Parallel()
+	const n = 3_000
+	document := func(last string) string {
+		var text strings.Builder
+		text.WriteString("version: 1\nname: x\ntasks:\n")
+		for k := range n { // The chain, its last entry first. Each needs the last of as many tasks before.
+			fmt.Fprintf(&text, "  - {id: c%d, for_each: [a, b], per_item: c%d, needs: p%d, noop: true}\n", k, k+1, n-1)
+		}
+		fmt.Fprintf(&text, "  - {id: c%d, for_each: [a, b], items_in_flight: 1, noop: true}\n", n)
+		for k := range n {
+			need := last
+			if k > 0 {
+				need = fmt.Sprintf("p%d", k-1)
+			}
+			fmt.Fprintf(&text, "  - {id: p%d, needs: [%s], noop: true}\n", k, need)
+		}
+		return text.String()
+	}
+	compiled, err := spec.CompileText("in.yaml", document(""), nil, nil)
+	require.NoError(t, err)
+	entries := compiled.Header.Chains[fmt.Sprintf("c%d", n)].Entries
+	require.Len(t, entries, n+1)
+	assert.Equal(t, []string{fmt.Sprintf("c%d", n), "c0", "c1"}, entries[:3])
+
+	_, err = spec.CompileText("in.yaml", document(fmt.Sprintf("c%d", n)), nil, nil)
+	require.ErrorContains(t, err, fmt.Sprintf(`task "c0" needs all items of "c%d"`, n))
+	require.ErrorContains(t, err, fmt.Sprintf(`task "c1" needs all items of "c%d"`, n), "through the same tasks")
+}

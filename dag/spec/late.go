@@ -85,6 +85,9 @@ func (u *unit) sameItems(t *Task, name string) string {
 	if t.late() {
 		return ""
 	}
+	if !u.partial && len(u.items[name]) < len(u.instances(u.names[name])) {
+		return fmt.Sprintf("task %q per_item %q: the list has an item twice, whose tasks cannot be told apart; list each item once", t.ID, name)
+	}
 	if missing := u.withoutItem(t, name); missing != "" {
 		return fmt.Sprintf("task %q per_item %q: there is no task of %q for the item of %s; both must fan out over the same items", t.ID, name, name, missing)
 	}

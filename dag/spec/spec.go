@@ -23,6 +23,9 @@ const (
 	DefaultTimeout = jobtype.Duration(30 * time.Minute)
 	// MaxKeyValid bounds the age of a stored result of a task with a key.
 	MaxKeyValid = jobtype.Duration(24 * time.Hour)
+	// MaxObject bounds the name of an object in bytes, and MaxKey a key, which is an object named key:KEY.
+	MaxObject = 512
+	MaxKey    = MaxObject - len("key:")
 	// DefaultBackoff is the wait before a task's first retry.
 	DefaultBackoff = jobtype.Duration(5 * time.Second)
 	// MaxFileSize bounds one document, in bytes.

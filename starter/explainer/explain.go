@@ -54,13 +54,21 @@ const (
 // An ambiguous name is resolved in this order. A control plane that is down is a reason, not an error.
 func Explain(ctx context.Context, client *starter.Client, thing string) (Explanation, error) {
 	e := &explainer{client: client, seen: map[string]bool{}}
-	explanation, err := e.explain(ctx, strings.Trim(thing, "/ "))
+	explanation, err := e.explain(ctx, nameOf(thing))
 	if err == nil {
 		explanation.Chain = chainOf(explanation, func(holder string) (Explanation, error) {
 			return (&explainer{client: client, seen: map[string]bool{}}).explain(ctx, holder)
 		})
 	}
 	return explanation, err
+}
+
+// nameOf drops slashes around a name. A dedupe key may begin and end with them.
+func nameOf(thing string) string {
+	if parsed, err := ref.Parse(thing); err == nil && parsed.HasKey {
+		return parsed.Text
+	}
+	return strings.Trim(thing, "/ ")
 }
 
 type explainer struct {

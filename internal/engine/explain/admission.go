@@ -32,8 +32,8 @@ func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reas
 
 func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
 	for _, lane := range f.Admission.Lanes {
-		if lane.Name != wait.Object || lane.Holder == nil {
-			continue
+		if lane.Name != wait.Object || lane.Holder == nil || lane.Holder.WorkflowID == workflow {
+			continue // The run itself has been granted the lane since its answer.
 		}
 		others := 0
 		for _, use := range lane.Waiting {

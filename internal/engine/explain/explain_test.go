@@ -340,3 +340,16 @@ func TestARecoveryThatCannotListTheHolders(t *testing.T) {
 	assert.Equal(t, contract.CodeRecovering, why.Code)
 	assert.Contains(t, why.Detail, "cannot list the runs that hold something. It tries again: blob size exceeds the limit")
 }
+
+// The lane was granted between the answers of the run and of admission: the run is not held up by itself.
+func TestALaneIsNotHeldByTheWaitingRun(t *testing.T) {
+	t.Parallel()
+	reasons := Why(Facts{
+		Run:       &RunFacts{ID: "group/scrub-1", Open: true, Answer: &RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: string(contract.CodeLaneBusy), Object: "default", Detail: TextTurn(false, false)}}}},
+		Admission: &contract.AdmissionView{Lanes: []contract.AdmissionLane{{Name: "default", Holder: &contract.AdmissionUse{WorkflowID: "group/scrub-1"}}}},
+	})
+	require.Len(t, reasons, 1)
+	assert.Equal(t, TextTurn(false, false), reasons[0].Detail)
+	assert.Nil(t, reasons[0].Holder)
+	assert.NotContains(t, reasons[0].Remedy, "cancel")
+}

@@ -170,3 +170,12 @@ func FuzzArgv(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, script string) { commandlint.Argv([]string{"sh", "-c", script}) })
 }
+
+// Each quote without an end searched the whole rest of the script: minutes for a megabyte.
+func TestOpenQuotesCostNoSearchEach(t *testing.T) {
+	t.Parallel()
+	script := "mysqldump -ps3cret; echo $(" + strings.Repeat(`"$(`, 1<<20)
+	assert.Equal(t, []commandlint.Finding{{Code: secret, Index: 2, Name: "-p…"}}, commandlint.Argv([]string{"sh", "-c", script}))
+	assert.Equal(t, []commandlint.Finding{{Code: secret, Index: 2, Name: "-p…"}},
+		commandlint.Argv([]string{"sh", "-c", `x=$(echo "$(a)" "b") mysqldump -ps3cret; y=$(echo "$("`}))
+}

@@ -91,8 +91,11 @@ func closing(text string) int {
 	return -1
 }
 
+// maxOpen bounds the quotes without an end: each costs the rest of the script.
+const maxOpen = 8
+
 func balanced(text string) int {
-	depth := 1
+	depth, open := 1, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
@@ -100,7 +103,14 @@ func balanced(text string) int {
 		case '\'':
 			i += 1 + max(strings.IndexByte(text[i+1:], '\''), 0)
 		case '"':
-			i += 1 + max(closing(text[i+1:]), 0)
+			end := closing(text[i+1:])
+			if end < 0 {
+				open++
+			}
+			if open > maxOpen {
+				return len(text)
+			}
+			i += 1 + max(end, 0)
 		case '(':
 			depth++
 		case ')':

@@ -71,14 +71,24 @@ type scanner struct {
 	fields []string
 	refs   []Reference
 	faults []error
+	// lines counts the line breaks before counted.
+	lines, counted int
 }
 
 func (s *scanner) fault(format string, args ...any) {
 	s.faults = append(s.faults, fmt.Errorf(format, args...))
 }
 
+// line counts from the last position, which is near.
 func (s *scanner) line(pos parse.Pos) int {
-	return strings.Count(s.text[:min(int(pos), len(s.text))], "\n")
+	at := min(int(pos), len(s.text))
+	if at >= s.counted {
+		s.lines += strings.Count(s.text[s.counted:at], "\n")
+	} else {
+		s.lines -= strings.Count(s.text[at:s.counted], "\n")
+	}
+	s.counted = at
+	return s.lines
 }
 
 // node walks the tree. root is true while the dot is the template's data.

@@ -117,3 +117,18 @@ func FuzzExecute(f *testing.F) {
 		}
 	})
 }
+
+// TestLinesOfReferences: the lines before each reference were counted from the beginning, minutes for 4 MB.
+func TestLinesOfReferences(t *testing.T) {
+	t.Parallel()
+	const n = 50_000
+	refs, faults := gotemplate.Scan(strings.Repeat("{{.Params.p}}{{index .Params \"k\" .Job.ID}}\n", n), fields())
+	require.Empty(t, faults)
+	require.Len(t, refs, 3*n)
+	for k := 0; k < len(refs); k += 1000 {
+		require.Equal(t, k/3, refs[k].Line)
+	}
+	pieces, err := gotemplate.Pieces(strings.Repeat("a\n{{.Params.p}}\n", n))
+	require.NoError(t, err)
+	assert.Equal(t, 2*n-1, pieces[len(pieces)-2].Line)
+}

@@ -4,6 +4,7 @@ package joblog
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,7 +84,7 @@ func (s *Store) End(key Key, log *Log) {
 		delete(s.logs, key)
 		return
 	}
-	s.ended = append(s.ended, key)
+	s.ended = append(slices.DeleteFunc(s.ended, func(earlier Key) bool { return earlier == key }), key)
 	if at := len(s.ended) - 1 - fresh; at >= 0 {
 		if old := s.logs[s.ended[at]]; old != nil && !old.open() {
 			old.shorten()
@@ -174,7 +175,11 @@ func (l *Log) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total += int64(len(data))
-	l.kept = append(l.kept, data[max(0, len(data)-MaxRunning):]...)
+	if skipped := len(data) - MaxRunning; skipped > 0 {
+		l.kept = append(l.kept[:0], data[skipped:]...) // What was kept does not border on it.
+	} else {
+		l.kept = append(l.kept, data...)
+	}
 	if len(l.kept) > MaxRunning+slack {
 		l.trim(MaxRunning)
 	}

@@ -94,3 +94,41 @@ func TestOldLogsAreForgotten(t *testing.T) {
 	_, known = store.Read(joblog.Key{Group: "g", Job: "1", Attempt: 1}, 0, 0)
 	assert.True(t, known)
 }
+
+// The kept bytes are consecutive, so that their offsets are right.
+func TestOneLargeWriteReplacesWhatWasKept(t *testing.T) {
+	t.Parallel()
+	store, key := joblog.New(nil), joblog.Key{Group: "g", Job: "j", Attempt: 1}
+	log := store.Begin(key, time.Time{})
+	write(t, log, "head\n")
+	write(t, log, strings.Repeat("x", 2*joblog.MaxRunning))
+	chunk, _ := store.Read(key, 0, 10)
+	assert.Equal(t, int64(len("head\n")+joblog.MaxRunning), chunk.Offset)
+	assert.Equal(t, strings.Repeat("x", 10), chunk.Text)
+}
+
+// An attempt that a worker began twice is as old as its second end.
+func TestAnAttemptTwiceIsKeptAsTheSecond(t *testing.T) {
+	t.Parallel()
+	store, again := joblog.New(nil), joblog.Key{Group: "g", Job: "again", Attempt: 1}
+	run := func(key joblog.Key) {
+		log := store.Begin(key, time.Time{})
+		write(t, log, key.Job)
+		store.End(key, log)
+	}
+	run(again)
+	for k := range joblog.MaxLogs - 1 {
+		if k == joblog.MaxLogs/2 {
+			run(again)
+		}
+		run(joblog.Key{Group: "g", Job: strconv.Itoa(k), Attempt: 1})
+	}
+	for _, job := range []string{"again", "0"} {
+		chunk, known := store.Read(joblog.Key{Group: "g", Job: job, Attempt: 1}, 0, 0)
+		assert.True(t, known, job)
+		assert.Equal(t, job, chunk.Text)
+	}
+	run(joblog.Key{Group: "g", Job: "last", Attempt: 1})
+	_, known := store.Read(joblog.Key{Group: "g", Job: "0", Attempt: 1}, 0, 0)
+	assert.False(t, known)
+}

@@ -187,3 +187,18 @@ func TestParamsOfAJobType(t *testing.T) {
 	_, err = change.Over(spec.Policy)
 	require.Error(t, err, "a run has no params of its own")
 }
+
+// Removing a param that is not there leaves no empty section behind, which a handler would take for a param.
+func TestRemovingAnAbsentParamAddsNothing(t *testing.T) {
+	t.Parallel()
+	spec := contract.JobTypeSpec{Name: "vacuum", Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived(), Params: json.RawMessage(`{"a":{"b":1}}`)}
+	change, err := Parse([]string{"params.worker.garbage_threshold=null", "params.a.c.d=null", "params.a.b=null"})
+	require.NoError(t, err)
+	changed, err := change.OverSpec(spec)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"a":{}}`, string(changed.Params))
+	change, err = Parse([]string{"params.a.b.c=null"})
+	require.NoError(t, err)
+	_, err = change.OverSpec(spec)
+	require.ErrorContains(t, err, "b is a value, not a section")
+}

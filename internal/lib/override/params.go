@@ -69,10 +69,14 @@ func (change Change) overParams(spec *contract.JobTypeSpec) error {
 }
 
 func setParam(params map[string]any, path []string, encoded json.RawMessage) error {
+	removes := string(encoded) == "null"
 	for _, key := range path[:len(path)-1] {
 		inner, isObject := params[key].(map[string]any)
 		if !isObject && params[key] != nil {
 			return fmt.Errorf("%s is a value, not a section", key)
+		}
+		if !isObject && removes {
+			return nil
 		}
 		if !isObject {
 			inner = map[string]any{}
@@ -81,7 +85,7 @@ func setParam(params map[string]any, path []string, encoded json.RawMessage) err
 		params = inner
 	}
 	last := path[len(path)-1]
-	if string(encoded) == "null" {
+	if removes {
 		delete(params, last)
 		return nil
 	}

@@ -161,13 +161,10 @@ func (g *Graph) offer(t *task, now time.Time) {
 	g.engine.Offer(now, item)
 }
 
-// maxObject bounds the name of an object.
-const maxObject = 512
-
 func objectFault(needs run.Needs) string {
 	for _, object := range slices.Concat(needs.Exclusive, needs.Shared) {
-		if object == "" || object == keyObject("") || len(object) > maxObject {
-			return explain.TextObject(object, maxObject)
+		if object == "" || object == keyObject("") || len(object) > spec.MaxObject {
+			return explain.TextObject(object, spec.MaxObject)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -33,6 +34,20 @@ func tree(verbs, older []*cli.Command) []*cli.Command {
 		}
 		all[at].Subcommands = append(all[at].Subcommands, command.Subcommands...)
 	}
+	return ordered(all)
+}
+
+// ordered sorts commands in the order of the help. Hidden ones come last.
+func ordered(all []*cli.Command) []*cli.Command {
+	order := slices.Concat(helpGroups()...)
+	place := func(command *cli.Command) int {
+		at := slices.Index(order, command.Name)
+		if at < 0 {
+			return len(order)
+		}
+		return at
+	}
+	slices.SortStableFunc(all, func(a, b *cli.Command) int { return cmp.Compare(place(a), place(b)) })
 	return all
 }
 

@@ -145,7 +145,11 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"forecast", "ledger", "version"} {
-		assert.True(t, found(root, []string{name}).Hidden, name)
+	assert.True(t, found(root, []string{"version"}).Hidden)
+	for name := range formerNames() {
+		line, err := arrange(root, append(strings.Fields(name), "--help"))
+		require.NoError(t, err, name)
+		assert.False(t, line.command.Hidden, name)
+		assert.NotNil(t, line.command.Action, name)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
@@ -41,7 +42,7 @@ Examples:
 			if text := ctx.Args().First(); ref.File(text) {
 				return c.startFile(ctx, text)
 			}
-			return c.on(accepts{named: []ref.Kind{ref.JobType, ref.DAG}}, c.startLine)(ctx)
+			return c.on(target.Accepts{Named: []ref.Kind{ref.JobType, ref.DAG}}, c.startLine)(ctx)
 		},
 	}
 }
@@ -59,22 +60,22 @@ func (c *commands) startFile(ctx *cli.Context, file string) error {
 	return c.forward(ctx, line.and("--detach"))
 }
 
-func (c *commands) startLine(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+func (c *commands) startLine(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
 	backfill := ctx.String("backfill")
 	switch {
-	case t.kind == ref.DAG:
-		return old{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.name, t.name)
+	case t.Kind == ref.DAG:
+		return old{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.Name, t.Name)
 	case backfill != "":
 		from, until, _ := strings.Cut(backfill, "..")
-		line := to("jobtypes backfill", t.name).with(ctx, ui.FlagDryRun).uses("backfill").and("--from=" + from)
+		line := to("jobtypes backfill", t.Name).with(ctx, ui.FlagDryRun).uses("backfill").and("--from=" + from)
 		if until != "" {
 			line = line.and("--to=" + until)
 		}
 		return line, nil
 	case ctx.Bool(ui.FlagDryRun):
-		return to("jobtypes detect", t.name).with(ctx, flagParam).uses(ui.FlagDryRun), nil
+		return to("jobtypes detect", t.Name).with(ctx, flagParam).uses(ui.FlagDryRun), nil
 	}
-	return to("jobtypes run", t.name).with(ctx, flagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
+	return to("jobtypes run", t.Name).with(ctx, flagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
 }
 
 func (c *commands) submit() *cli.Command {
@@ -149,15 +150,15 @@ Examples:
 			&cli.GenericFlag{Name: flagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
 			fileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
 		)),
-		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
-			run, line := t.run, to("dag retry").with(ctx, flagFrom).uses(flagFile, ui.FlagWait)
-			if t.isItem() {
-				run, line = t.item.Run, line.and("--from="+t.item.ID)
+		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
+			run, line := t.Run, to("dag retry").with(ctx, flagFrom).uses(flagFile, ui.FlagWait)
+			if t.IsItem() {
+				run, line = t.Item.Run, line.and("--from="+t.Item.ID)
 			}
 			if run.Kind() != starter.KindDAG {
 				inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
 				if err != nil || ctx.Bool(flagFailed) || ctx.Bool(flagMissed) || ctx.IsSet(flagItem) || ctx.Bool(ui.FlagDryRun) {
-					return retryGroup(ctx, run, t.item.ID), nil //nolint:nilerr // it has no run of a DAG
+					return retryGroup(ctx, run, t.Item.ID), nil //nolint:nilerr // it has no run of a DAG
 				}
 				run = inner
 			}
@@ -201,17 +202,17 @@ Examples:
 			&cli.BoolFlag{Name: flagForce, Usage: "give a job up without waiting for its handler"},
 			reasonFlag(), waitFlag(), yesFlag(),
 		)),
-		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
 			switch {
-			case t.isItem() && ctx.Bool(flagForce):
-				if err := c.sure(ctx, "give up "+t.item.String()+" although its program may still run?"); err != nil {
+			case t.IsItem() && ctx.Bool(flagForce):
+				if err := c.sure(ctx, "give up "+t.Item.String()+" although its program may still run?"); err != nil {
 					return old{}, err
 				}
-				return to("jobs expire", t.item.String()).with(ctx, ui.FlagReason).uses(flagForce, flagYes), nil
-			case t.isItem():
-				return to("jobs cancel", t.item.String()).with(ctx, ui.FlagReason).uses(flagYes), nil
+				return to("jobs expire", t.Item.String()).with(ctx, ui.FlagReason).uses(flagForce, flagYes), nil
+			case t.IsItem():
+				return to("jobs cancel", t.Item.String()).with(ctx, ui.FlagReason).uses(flagYes), nil
 			}
-			return to("runs cancel", t.run.WorkflowID).with(ctx, ui.FlagReason, ui.FlagWait).uses(flagYes), nil
+			return to("runs cancel", t.Run.WorkflowID).with(ctx, ui.FlagReason, ui.FlagWait).uses(flagYes), nil
 		}),
 	}
 }

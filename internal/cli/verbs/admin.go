@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
@@ -43,11 +44,11 @@ Examples:
 			case err == nil && parsed.Kind != "":
 				return c.forward(ctx, line.and("--of="+parsed.Text))
 			}
-			return c.on(accepts{runs: true, items: true}, func(_ *cli.Context, _ *starter.Client, t target) (old, error) {
-				if t.isItem() {
-					return line.and("--of=" + t.item.String()), nil
+			return c.on(target.Accepts{Runs: true, Items: true}, func(_ *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+				if t.IsItem() {
+					return line.and("--of=" + t.Item.String()), nil
 				}
-				return line.and("--of=" + t.run.WorkflowID), nil
+				return line.and("--of=" + t.Run.WorkflowID), nil
 			})(ctx)
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
@@ -26,8 +27,8 @@ func (c *commands) change() []*cli.Command {
 	}
 }
 
-func holdable() accepts {
-	return accepts{named: []ref.Kind{ref.JobType, ref.Worker}, runs: true, changes: true}
+func holdable() target.Accepts {
+	return target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker}, Runs: true, Changes: true}
 }
 
 func (c *commands) pause() *cli.Command {
@@ -41,20 +42,20 @@ Examples:
   roundsman pause scrub@
   roundsman pause node-a -r "slow disk"`,
 		Flags: flags(some(reasonFlag())),
-		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			switch {
-			case t.kind == ref.Worker:
-				return to("workers cordon", t.name).with(ctx, ui.FlagReason), nil
-			case t.isRun():
-				return to("runs pause", t.run.WorkflowID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			case t.Kind == ref.Worker:
+				return to("workers cordon", t.Name).with(ctx, ui.FlagReason), nil
+			case t.IsRun():
+				return to("runs pause", t.Run.WorkflowID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
 			}
-			if known, err := jobtypes.Of(client).Get(ctx.Context, t.name); err == nil {
+			if known, err := jobtypes.Of(client).Get(ctx.Context, t.Name); err == nil {
 				for _, run := range known.Running {
 					open := ref.OfRun(run.WorkflowID)
 					c.Complain("note: %s continues; to pause it: roundsman pause %s", open, open)
 				}
 			}
-			return to("jobtypes pause", t.name).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			return to("jobtypes pause", t.Name).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
 		}),
 	}
 }
@@ -69,7 +70,7 @@ const (
 
 func (c *commands) resume() *cli.Command {
 	a := holdable()
-	a.keys = true
+	a.Keys = true
 	return &cli.Command{
 		Name: "resume", ArgsUsage: "REF...", Usage: "lift a pause or another hold",
 		Description: `A job type can be paused, or disabled by its retry budget. A run can be paused, or held after a failure. A worker can be
@@ -91,33 +92,33 @@ Examples:
 				return ui.Usagef("--kind %s: must be pause, budget, done, failure or all", kind)
 			}
 		},
-		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			if err := checkKind(t, ctx.String(flagKind)); err != nil {
 				return old{}, err
 			}
 			switch {
-			case t.isKey() && ctx.String(flagKind) == holdBudget:
-				return to("jobtypes re-enable", t.parsed.Name).and("--key=" + t.parsed.Key).uses(flagKind), nil
-			case t.isKey():
-				return to("jobs forgive", t.parsed.Name, t.parsed.Key).uses(flagKind), nil
-			case t.kind == ref.Worker:
-				return to("workers uncordon", t.name).with(ctx, ui.FlagReason).uses(flagKind), nil
-			case t.isRun():
-				return c.resumeRun(ctx, client, t.run)
+			case t.IsKey() && ctx.String(flagKind) == holdBudget:
+				return to("jobtypes re-enable", t.Parsed.Name).and("--key=" + t.Parsed.Key).uses(flagKind), nil
+			case t.IsKey():
+				return to("jobs forgive", t.Parsed.Name, t.Parsed.Key).uses(flagKind), nil
+			case t.Kind == ref.Worker:
+				return to("workers uncordon", t.Name).with(ctx, ui.FlagReason).uses(flagKind), nil
+			case t.IsRun():
+				return c.resumeRun(ctx, client, t.Run)
 			}
-			return c.resumeType(ctx, client, t.name)
+			return c.resumeType(ctx, client, t.Name)
 		}),
 	}
 }
 
-func checkKind(t target, kind string) error {
+func checkKind(t target.Target, kind string) error {
 	what, kinds := "a job type", []string{holdPause, holdBudget}
 	switch {
-	case t.isKey():
+	case t.IsKey():
 		what, kinds = "a key", []string{holdBudget, holdDone}
-	case t.kind == ref.Worker:
+	case t.Kind == ref.Worker:
 		what, kinds = "a worker", []string{holdPause}
-	case t.isRun():
+	case t.IsRun():
 		what, kinds = "a run", []string{holdPause, holdFailure}
 	}
 	if kind == "" || kind == holdAll || slices.Contains(kinds, kind) {
@@ -205,11 +206,11 @@ Examples:
   roundsman ` + name + ` nightly/gate
   roundsman ` + name + ` nightly@december/sub/gate -r "` + reason + `"`,
 		Flags: flags(some(reasonFlag())),
-		Action: c.on(accepts{items: true, runs: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
-			if !t.isItem() {
-				return old{}, openApprovals(ctx.Context, client, name, t.run)
+		Action: c.on(target.Accepts{Items: true, Runs: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
+			if !t.IsItem() {
+				return old{}, openApprovals(ctx.Context, client, name, t.Run)
 			}
-			return to("dag "+name, t.item.Run.WorkflowID, t.item.ID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			return to("dag "+name, t.Item.Run.WorkflowID, t.Item.ID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
 		}),
 	}
 }
@@ -243,11 +244,11 @@ Examples:
 		Flags: flags(some(
 			&cli.StringFlag{Name: flagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, reasonFlag(),
 		)),
-		Action: c.on(accepts{items: true, keys: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-			if t.isKey() {
-				return to("jobs mark-done", t.parsed.Name, t.parsed.Key).with(ctx, flagFor), nil
+		Action: c.on(target.Accepts{Items: true, Keys: true, Changes: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+			if t.IsKey() {
+				return to("jobs mark-done", t.Parsed.Name, t.Parsed.Key).with(ctx, flagFor), nil
 			}
-			return to("dag skip", t.item.Run.WorkflowID, t.item.ID).with(ctx, ui.FlagReason), nil
+			return to("dag skip", t.Item.Run.WorkflowID, t.Item.ID).with(ctx, ui.FlagReason), nil
 		}),
 	}
 }
@@ -271,7 +272,7 @@ Examples:
 			&cli.StringFlag{Name: "restore", Usage: "restore the settings before audit entry `SEQ`, or last"}, reasonFlag(),
 		)),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			t, err := c.target(ctx.Context, client, ctx.Args().First(), accepts{named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, runs: true, changes: true})
+			t, err := target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, Runs: true, Changes: true}.Resolve(ctx.Context, client, ctx.Args().First())
 			if err != nil {
 				return err
 			}
@@ -284,30 +285,30 @@ Examples:
 	}
 }
 
-func setLine(ctx *cli.Context, t target) (old, error) {
+func setLine(ctx *cli.Context, t target.Target) (old, error) {
 	given, restore := ctx.Args().Tail(), ctx.String("restore")
 	switch {
-	case t.isRun() && ctx.IsSet(flagFile):
-		return to("dag add-tasks", t.run.WorkflowID, ctx.String(flagFile)).uses(flagFile), nil
-	case t.kind == ref.JobType && restore != "":
-		line := to("jobtypes restore", t.name).uses("restore")
+	case t.IsRun() && ctx.IsSet(flagFile):
+		return to("dag add-tasks", t.Run.WorkflowID, ctx.String(flagFile)).uses(flagFile), nil
+	case t.Kind == ref.JobType && restore != "":
+		line := to("jobtypes restore", t.Name).uses("restore")
 		if restore != "last" {
 			line = line.and("--entry=" + restore)
 		}
 		return line, nil
 	case len(given) == 0:
 		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
-	case t.isRun():
-		return to("runs set", append([]string{t.run.WorkflowID}, given...)...), nil
-	case t.kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
+	case t.IsRun():
+		return to("runs set", append([]string{t.Run.WorkflowID}, given...)...), nil
+	case t.Kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
 		without := given[slices.IndexFunc(given, hasNoValue)]
-		return old{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.name)
-	case t.kind == ref.JobType:
-		return to("jobtypes set", append([]string{t.name}, given...)...), nil
-	case t.kind == ref.Pool:
+		return old{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.Name)
+	case t.Kind == ref.JobType:
+		return to("jobtypes set", append([]string{t.Name}, given...)...), nil
+	case t.Kind == ref.Pool:
 		return poolLine(ctx, t, given)
 	}
-	line := to("workers resize", t.name).with(ctx, ui.FlagReason)
+	line := to("workers resize", t.Name).with(ctx, ui.FlagReason)
 	for _, pair := range given {
 		key, value, ok := strings.Cut(pair, "=")
 		switch {
@@ -327,7 +328,7 @@ func hasNoValue(pair string) bool {
 	return ok && value == ""
 }
 
-func poolLine(_ *cli.Context, t target, given []string) (old, error) {
+func poolLine(_ *cli.Context, t target.Target, given []string) (old, error) {
 	size, ok := strings.CutPrefix(given[0], "size=")
 	if !ok || len(given) > 1 {
 		return old{}, ui.Usagef("%s: a pool has size=N; size= goes back to the declared size", strings.Join(given, " "))
@@ -335,5 +336,5 @@ func poolLine(_ *cli.Context, t target, given []string) (old, error) {
 	if size == "" {
 		size = "0"
 	}
-	return to("pools resize", t.name).and("--size=" + size), nil
+	return to("pools resize", t.Name).and("--size=" + size), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/inspect"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
@@ -69,8 +70,8 @@ Examples:
   roundsman drain node-a -r kernel --timeout 1h
   roundsman resume node-a`,
 		Flags: flags(some(&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1"}, reasonFlag(), ui.DryRunFlag())),
-		Action: c.on(accepts{named: []ref.Kind{ref.Worker}}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-			return to("workers drain", t.name).with(ctx, ui.FlagTimeout, ui.FlagReason, ui.FlagDryRun), nil
+		Action: c.on(target.Accepts{Named: []ref.Kind{ref.Worker}}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+			return to("workers drain", t.Name).with(ctx, ui.FlagTimeout, ui.FlagReason, ui.FlagDryRun), nil
 		}),
 	}
 }
@@ -159,17 +160,17 @@ Examples:
   roundsman delete apikey/k-1f2e3d
   roundsman workers -s OFFLINE -o name | roundsman delete -y -`,
 		Flags: flags(some(reasonFlag(), yesFlag())),
-		Action: c.on(accepts{named: []ref.Kind{ref.Worker, ref.JobType, ref.APIKey}}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-			if t.kind == ref.JobType {
-				return old{}, ui.Faulty(errors.New(t.name + " is a job type: remove it from the configuration, then `roundsman apply --prune`"))
+		Action: c.on(target.Accepts{Named: []ref.Kind{ref.Worker, ref.JobType, ref.APIKey}}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+			if t.Kind == ref.JobType {
+				return old{}, ui.Faulty(errors.New(t.Name + " is a job type: remove it from the configuration, then `roundsman apply --prune`"))
 			}
-			if err := c.sure(ctx, "delete "+string(t.kind)+" "+t.name+"?"); err != nil {
+			if err := c.sure(ctx, "delete "+string(t.Kind)+" "+t.Name+"?"); err != nil {
 				return old{}, err
 			}
-			if t.kind == ref.APIKey {
-				return to("keys revoke", t.name).uses(flagYes), nil
+			if t.Kind == ref.APIKey {
+				return to("keys revoke", t.Name).uses(flagYes), nil
 			}
-			return to("workers remove", t.name).with(ctx, ui.FlagReason).uses(flagYes), nil
+			return to("workers remove", t.Name).with(ctx, ui.FlagReason).uses(flagYes), nil
 		}),
 	}
 }

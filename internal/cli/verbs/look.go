@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
@@ -43,11 +44,11 @@ Examples:
 			if ctx.Args().Len() == 0 {
 				return c.forward(ctx, line)
 			}
-			return c.on(accepts{named: []ref.Kind{ref.JobType, ref.DAG}}, func(_ *cli.Context, _ *starter.Client, t target) (old, error) {
-				if t.kind == ref.DAG {
-					return line.and("--dag=" + t.name), nil
+			return c.on(target.Accepts{Named: []ref.Kind{ref.JobType, ref.DAG}}, func(_ *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+				if t.Kind == ref.DAG {
+					return line.and("--dag=" + t.Name), nil
 				}
-				return line.and("--job-type=" + t.name), nil
+				return line.and("--job-type=" + t.Name), nil
 			})(ctx)
 		},
 	}
@@ -90,11 +91,11 @@ Examples:
 				}
 				return c.forward(ctx, line.and("--key="+parsed.Key))
 			}
-			return c.on(accepts{named: []ref.Kind{ref.Worker}, runs: true}, func(_ *cli.Context, _ *starter.Client, t target) (old, error) {
-				if t.kind == ref.Worker {
-					return line.and("--node=" + t.name), nil
+			return c.on(target.Accepts{Named: []ref.Kind{ref.Worker}, Runs: true}, func(_ *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+				if t.Kind == ref.Worker {
+					return line.and("--node=" + t.Name), nil
 				}
-				line.args = []string{t.run.WorkflowID}
+				line.args = []string{t.Run.WorkflowID}
 				return line, nil
 			})(ctx)
 		},
@@ -128,8 +129,8 @@ Examples:
 				return c.showFiles(ctx, texts)
 			}
 			ctx.Context = starter.WithMemory(ctx.Context)
-			return c.on(accepts{
-				named: []ref.Kind{ref.JobType, ref.Worker, ref.DAG, ref.Pool, ref.Lane, ref.Object, ref.Receiver}, runs: true, items: true,
+			return c.on(target.Accepts{
+				Named: []ref.Kind{ref.JobType, ref.Worker, ref.DAG, ref.Pool, ref.Lane, ref.Object, ref.Receiver}, Runs: true, Items: true,
 			}, c.showLine)(ctx)
 		},
 	}
@@ -154,41 +155,41 @@ func (c *commands) draw(ctx *cli.Context, line old) error {
 	return c.forward(ctx, line.without(ui.FlagOutput))
 }
 
-func (c *commands) showLine(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+func (c *commands) showLine(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 	if isPicture(ctx.String(ui.FlagOutput)) {
 		return c.picture(ctx, client, t)
 	}
 	switch {
-	case t.isItem():
-		return to("jobs show", t.item.String()), nil
-	case t.isRun():
-		return to("runs show", t.run.WorkflowID).with(ctx, "tree"), nil
+	case t.IsItem():
+		return to("jobs show", t.Item.String()), nil
+	case t.IsRun():
+		return to("runs show", t.Run.WorkflowID).with(ctx, "tree"), nil
 	}
-	switch t.kind {
+	switch t.Kind {
 	case ref.Worker:
-		return to("workers show", t.name), nil
+		return to("workers show", t.Name), nil
 	case ref.DAG:
-		return to("runs show", "dag/"+t.name).with(ctx, "tree"), nil
+		return to("runs show", "dag/"+t.Name).with(ctx, "tree"), nil
 	case ref.Pool, ref.Lane, ref.Object:
-		return to("locks list").and("--only=" + string(t.kind) + "/" + t.name), nil
+		return to("locks list").and("--only=" + string(t.Kind) + "/" + t.Name), nil
 	case ref.Receiver:
-		return to("explain", "receiver/"+t.name), nil
+		return to("explain", "receiver/"+t.Name), nil
 	case ref.JobType, ref.APIKey:
 	}
-	return to("jobtypes show", t.name), nil
+	return to("jobtypes show", t.Name), nil
 }
 
-func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
 	line, format := to("dag render"), ctx.String(ui.FlagOutput)
 	switch {
-	case t.isItem():
-		line = line.and("--run=" + t.item.Run.WorkflowID).and("--around=" + t.item.ID)
-	case t.isRun():
-		line = line.and("--run=" + t.run.WorkflowID)
-	case t.kind == ref.DAG || t.kind == ref.JobType:
-		line = line.and("--run=" + t.name)
+	case t.IsItem():
+		line = line.and("--run=" + t.Item.Run.WorkflowID).and("--around=" + t.Item.ID)
+	case t.IsRun():
+		line = line.and("--run=" + t.Run.WorkflowID)
+	case t.Kind == ref.DAG || t.Kind == ref.JobType:
+		line = line.and("--run=" + t.Name)
 	default:
-		return line, starter.Invalidf("%s is a %s: only a DAG or its run can be drawn", t.text, t.kind)
+		return line, starter.Invalidf("%s is a %s: only a DAG or its run can be drawn", t.Text, t.Kind)
 	}
 	if format == "gantt" {
 		return line.and("--gantt").without(ui.FlagOutput), nil
@@ -216,8 +217,8 @@ Examples:
 			&cli.BoolFlag{Name: "artifacts", Usage: "list the files that the attempt has left"},
 			&cli.StringFlag{Name: "artifact", Usage: "print the file with that `NAME` in the list"},
 		)),
-		Action: c.on(accepts{items: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-			return to("jobs logs", t.item.String()).with(ctx, flagFollow, "attempt", "tail", "artifacts", "artifact"), nil
+		Action: c.on(target.Accepts{Items: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+			return to("jobs logs", t.Item.String()).with(ctx, flagFollow, "attempt", "tail", "artifacts", "artifact"), nil
 		}),
 	}
 }
@@ -237,9 +238,9 @@ Examples:
 		Flags: flags(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			line := to("runs watch")
-			err := c.each(ctx, func(text string) error {
-				t, err := c.target(ctx.Context, client, text, accepts{runs: true})
-				line.args = append(line.args, t.run.WorkflowID)
+			err := target.Each(c.Program, ctx, func(text string) error {
+				t, err := target.Accepts{Runs: true}.Resolve(ctx.Context, client, text)
+				line.args = append(line.args, t.Run.WorkflowID)
 				return err
 			})
 			if err != nil {

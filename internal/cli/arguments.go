@@ -84,6 +84,9 @@ func (a *arranged) take(root *cli.Command, word string) {
 }
 
 func (a *arranged) checked() (*arranged, error) {
+	if a.former != nil && len(a.args) > 0 {
+		a.args[0] = a.former.kind + a.args[0]
+	}
 	here := strings.TrimSpace("roundsman " + strings.Join(a.path, " "))
 	if holdsOthers(a.command) && len(a.args) > 0 {
 		if hint := foreign(here, a.args); hint != "" {

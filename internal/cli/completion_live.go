@@ -34,14 +34,13 @@ const (
 // liveArguments are the kinds of the arguments of commands, by the group they are in.
 var liveArguments = map[string]string{ //nolint:gochecknoglobals // constant table
 	"jobtypes": liveTypes, "workers": liveWorkers, "runs": liveRunIDs, "jobs": liveRunIDs, "dag": liveDAGs, "explain": liveAll,
-	"notifications": liveTold,
-	"start":         liveTypes, "submit": liveTypes, "holds": liveTypes, "schedule": liveTypes, "drain": liveWorkers, "show": liveAll, "pause": liveAll,
+	"start": liveTypes, "submit": liveTypes, "holds": liveTypes, "schedule": liveTypes, "drain": liveWorkers, "show": liveAll, "pause": liveAll,
 	"resume": liveAll, "set": liveAll, "audit": liveAll, "delete": liveWorkers, "logs": liveRunIDs, "watch": liveRunIDs, "retry": liveRunIDs,
 	"cancel": liveRunIDs, "approve": liveRunIDs, "reject": liveRunIDs, "skip": liveRunIDs,
 }
 
 var liveFlags = map[string]string{ //nolint:gochecknoglobals // constant table
-	ui.FlagJobType: liveTypes, "t": liveTypes, ui.FlagRun: liveRunIDs, "node": liveWorkers, "worker": liveWorkers,
+	ui.FlagJobType: liveTypes, "t": liveTypes, ui.FlagRun: liveRunIDs, "node": liveWorkers, "worker": liveWorkers, "test": liveTold,
 }
 
 func group(command *cli.Command) string {

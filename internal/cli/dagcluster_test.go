@@ -193,7 +193,7 @@ func operateDAG(t *testing.T, h *harness) {
 		h.run("dag", "add-tasks", run, "-").OK().Says(step.says + run)
 	}
 	h.run("jobs", "show", run+"/nap").OK().Says("definition", "replaced after the run had begun")
-	h.eventually("redefined: nap", "audit", "list", "--object", run)
+	h.eventually("redefined: nap", "audit", run)
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["ghost"], "noop": true}]`)
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`: stdin:1:28: task "extra" needs "ghost", which is not a task`)
 	h.env.Stdin = strings.NewReader("- id: last\n  noop: true\n")

@@ -37,7 +37,6 @@ func TestWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"workers", "list", "--sort", "-nothing"}, "--sort -nothing: must be one of id, state"},
 		{[]string{"jobtypes", "list", "--limit", "-1"}, "--limit -1: give at least 1, or 0 for all"},
 		{[]string{"jobtypes", "list", "--outcome", "bad"}, "--outcome bad: must be completed, partial"},
-		{[]string{"audit", "list", "--sort", "at", "--follow"}, "--sort does not go with --follow, which shows entries as they arrive: leave one out"},
 		{[]string{"jobtypes", "detect", "x", "--limit", "0"}, "--limit 0: must be at least 1"},
 		{[]string{"gateway", "http", "--listen", "0.0.0.0:8235"}, "serve HTTP at 0.0.0.0:8235: on another address than loopback callers must log in"},
 		{[]string{"server", "--http", "0.0.0.0:8234"}, "serve HTTP at 0.0.0.0:8234: on another address than loopback callers must log in"},

@@ -90,6 +90,6 @@ func TestARunIsReleasedFromItsWindow(t *testing.T) {
 	h.eventually("WINDOW_CLOSED_UNTIL(nightly)", "explain", "nightly").Says("roundsman start nightly --ignore-window")
 	h.run("jobtypes", "run", "nightly", "--ignore-window", "--wait").OK().Says("nightly: completed in", "1 completed")
 	h.run("runs", "show", "nightly").OK().Says("ignored by request of an operator")
-	h.run("audit", "list", "--output", "json").OK().Says("it waited for its window, which is closed")
+	h.run("audit", "--output", "json").OK().Says("it waited for its window, which is closed")
 	h.run("runs", "list", "--output", "json").OK().Says("nightly")
 }

@@ -166,7 +166,7 @@ func TestTheTwelveQuestions(t *testing.T) {
 	o.answers("what runs on node N?", []string{"job-00001", backup.WorkflowID, "running"}, "workers", "show", node)
 	o.answers("which job hangs?", []string{"job-00001", "silent for", "unless it reports"}, "explain", hangs.WorkflowID)
 	o.answers("what has it printed?", []string{"waiting for the tape"}, "jobs", "logs", hangs.WorkflowID+"/job-00001")
-	o.answers("who changed what since yesterday?", []string{"alice", "jobtype.pause", "jobtype/scrub"}, "audit", "list", "--since", "24h", "--kind", "operator")
+	o.answers("who changed what since yesterday?", []string{"alice", "jobtype.pause", "jobtype/scrub"}, "audit", "--since", "24h")
 	o.answers("is tonight slower than usual?", []string{"slower than usual so far", "usually", "3 completed runs"}, "runs", "show", nightly.WorkflowID)
 	o.answers("is anything slower than usual?", []string{nightly.WorkflowID, "slower, usually"}, "status")
 	o.answers("when is N free if drained?", []string{node + " would be free", "job", "unknown"}, "workers", "drain", node, "--dry-run")

@@ -71,7 +71,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 			}
 		}
 	}
-	audit := s.Command("audit", "list")
+	audit := s.Command("audit")
 	for _, jobType := range fakeworker.JobTypes() {
 		assert.Regexp(t, `jobtype\.run +group/`+jobType+`-`, audit)
 		assert.Regexp(t, `apply\.create +jobtype/`+jobType+` `, audit)

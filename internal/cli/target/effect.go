@@ -20,21 +20,27 @@ type Effect struct {
 	Do    func() error
 }
 
-// On resolves each reference of the command line, or of standard input for -. All are tried. A flag that has no effect on
-// a target is refused.
-func On(p *ui.Program, a Accepts, effect func(*cli.Context, *starter.Client, Target) (Effect, error)) cli.ActionFunc {
+// All resolves each reference of the command line, or of standard input for -, and acts on it. All are tried.
+func All(p *ui.Program, a Accepts, act func(*cli.Context, *starter.Client, Target) error) cli.ActionFunc {
 	return p.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		return Each(p, ctx, func(text string) error {
 			t, err := a.Resolve(ctx.Context, client, text)
 			if err != nil {
 				return err
 			}
-			e, err := effect(ctx, client, t)
-			if err != nil {
-				return err
-			}
-			return e.Run(ctx)
+			return act(ctx, client, t)
 		})
+	})
+}
+
+// On is [All] for a command with flags that some targets do not have: a flag that has no effect on a target is refused.
+func On(p *ui.Program, a Accepts, effect func(*cli.Context, *starter.Client, Target) (Effect, error)) cli.ActionFunc {
+	return All(p, a, func(ctx *cli.Context, client *starter.Client, t Target) error {
+		e, err := effect(ctx, client, t)
+		if err != nil {
+			return err
+		}
+		return e.Run(ctx)
 	})
 }
 

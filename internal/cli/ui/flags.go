@@ -26,7 +26,22 @@ const (
 
 // ReasonFlag is --reason.
 func ReasonFlag() cli.Flag {
-	return &cli.StringFlag{Name: FlagReason, Usage: "`TEXT` to keep with the run"}
+	return &cli.StringFlag{Name: FlagReason, Aliases: []string{"r", FlagNote}, Usage: "`TEXT` for others: why"}
+}
+
+// WaitFlag is --wait.
+func WaitFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagWait, Aliases: []string{"w", FlagWatch}, Usage: "wait until it has ended"}
+}
+
+// YesFlag is --yes.
+func YesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagYes, Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
+}
+
+// FileFlag is --file.
+func FileFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: FlagFile, Aliases: []string{"f"}, Usage: usage}
 }
 
 // NoteFlag is --note.
@@ -51,7 +66,9 @@ const (
 	FlagJobType   = "job-type"
 	FlagReason    = "reason"
 	FlagLimit     = "limit"
-	flagYes       = "yes"
+	FlagYes       = "yes"
+	FlagFile      = "file"
+	FlagFollow    = "follow"
 	FlagLogLevel  = "log-level"
 	FlagLogFormat = "log-format"
 	FlagDataDir   = "data-dir"

@@ -36,7 +36,7 @@ Examples:
 			&cli.StringFlag{Name: "backfill", Usage: "start the runs that were due in `FROM..TO`"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
 			&cli.BoolFlag{Name: "dev", Usage: "run FILE on a server and workers of its own"},
-			waitFlag(), ui.DryRunFlag(),
+			ui.WaitFlag(), ui.DryRunFlag(),
 		)),
 		Action: func(ctx *cli.Context) error {
 			if text := ctx.Args().First(); ref.File(text) {
@@ -91,18 +91,18 @@ Examples:
   roundsman submit scrub -p path=/srv/a.bin -l worker=node-a
   find /data -size +1G | jq -Rc '{dedupe_key: ., params: {item: .}}' | roundsman submit compress_logs -f - --as ticket-4711`,
 		Flags: flags(some(
-			fileFlag("read the proposals from `FILE`; - is standard input"), paramFlag(),
+			ui.FileFlag("read the proposals from `FILE`; - is standard input"), paramFlag(),
 			&cli.StringFlag{Name: flagAs, Usage: "call the run `NAME`, which makes repeating it harmless"},
 			&cli.GenericFlag{Name: "label", Aliases: []string{"l"}, Value: &ui.ParamFlag{}, Usage: "only on a worker with label `K=V`; worker=ID is one worker"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			waitFlag(), ui.DryRunFlag(),
+			ui.WaitFlag(), ui.DryRunFlag(),
 		)),
 		Action: func(ctx *cli.Context) error {
 			parsed, err := ref.Parse(ctx.Args().First())
 			if err != nil || parsed.Name == "" || parsed.AtRun || parsed.Item != "" || parsed.Kind != "" && parsed.Kind != ref.JobType {
 				return ui.Usagef("%s is no job type or key: write TYPE or TYPE:KEY, see %s --help", ctx.Args().First(), ui.HelpName(ctx))
 			}
-			line := to("jobs submit").with(ctx, flagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait, ui.FlagDryRun).uses(flagParam, "label").and("--type=" + parsed.Name)
+			line := to("jobs submit").with(ctx, ui.FlagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait, ui.FlagDryRun).uses(flagParam, "label").and("--type=" + parsed.Name)
 			if parsed.HasKey {
 				line = line.and("--key=" + parsed.Key)
 			}
@@ -148,10 +148,10 @@ Examples:
 			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
 			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
 			&cli.GenericFlag{Name: flagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
-			fileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
+			ui.FileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), ui.WaitFlag(),
 		)),
 		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
-			run, line := t.Run, to("dag retry").with(ctx, flagFrom).uses(flagFile, ui.FlagWait)
+			run, line := t.Run, to("dag retry").with(ctx, flagFrom).uses(ui.FlagFile, ui.FlagWait)
 			if t.IsItem() {
 				run, line = t.Item.Run, line.and("--from="+t.Item.ID)
 			}
@@ -163,7 +163,7 @@ Examples:
 				run = inner
 			}
 			line.args = []string{run.WorkflowID}
-			if file := ctx.String(flagFile); file != "" {
+			if file := ctx.String(ui.FlagFile); file != "" {
 				line.args = append(line.args, file)
 				line = line.and("--accept-diff")
 			}
@@ -200,7 +200,7 @@ Examples:
   roundsman cancel --force -y scrub@last/12 -r "node-7 burned down"`,
 		Flags: flags(some(
 			&cli.BoolFlag{Name: flagForce, Usage: "give a job up without waiting for its handler"},
-			reasonFlag(), waitFlag(), yesFlag(),
+			ui.ReasonFlag(), ui.WaitFlag(), ui.YesFlag(),
 		)),
 		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
 			switch {
@@ -208,18 +208,18 @@ Examples:
 				if err := c.sure(ctx, "give up "+t.Item.String()+" although its program may still run?"); err != nil {
 					return old{}, err
 				}
-				return to("jobs expire", t.Item.String()).with(ctx, ui.FlagReason).uses(flagForce, flagYes), nil
+				return to("jobs expire", t.Item.String()).with(ctx, ui.FlagReason).uses(flagForce, ui.FlagYes), nil
 			case t.IsItem():
-				return to("jobs cancel", t.Item.String()).with(ctx, ui.FlagReason).uses(flagYes), nil
+				return to("jobs cancel", t.Item.String()).with(ctx, ui.FlagReason).uses(ui.FlagYes), nil
 			}
-			return to("runs cancel", t.Run.WorkflowID).with(ctx, ui.FlagReason, ui.FlagWait).uses(flagYes), nil
+			return to("runs cancel", t.Run.WorkflowID).with(ctx, ui.FlagReason, ui.FlagWait).uses(ui.FlagYes), nil
 		}),
 	}
 }
 
 // sure waits for a yes on a terminal; in a pipe --yes is needed.
 func (c *commands) sure(ctx *cli.Context, question string) error {
-	if ctx.Bool(flagYes) {
+	if ctx.Bool(ui.FlagYes) {
 		return nil
 	}
 	if !c.Env.Interactive {

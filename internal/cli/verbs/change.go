@@ -41,7 +41,7 @@ Examples:
   roundsman pause scrub -r "disk swap"
   roundsman pause scrub@
   roundsman pause node-a -r "slow disk"`,
-		Flags: flags(some(reasonFlag())),
+		Flags: flags(some(ui.ReasonFlag())),
 		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			switch {
 			case t.Kind == ref.Worker:
@@ -83,7 +83,7 @@ Examples:
   roundsman resume scrub@
   roundsman resume node-a
   roundsman resume scrub:/srv/a.bin`,
-		Flags: flags(some(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget, done, failure or all"}, reasonFlag())),
+		Flags: flags(some(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget, done, failure or all"}, ui.ReasonFlag())),
 		Before: func(ctx *cli.Context) error {
 			switch kind := ctx.String(flagKind); kind {
 			case "", holdPause, holdBudget, holdFailure, holdDone, holdAll:
@@ -205,7 +205,7 @@ func (c *commands) decide(name, usage, reason string) *cli.Command {
 Examples:
   roundsman ` + name + ` nightly/gate
   roundsman ` + name + ` nightly@december/sub/gate -r "` + reason + `"`,
-		Flags: flags(some(reasonFlag())),
+		Flags: flags(some(ui.ReasonFlag())),
 		Action: c.on(target.Accepts{Items: true, Runs: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			if !t.IsItem() {
 				return old{}, openApprovals(ctx.Context, client, name, t.Run)
@@ -242,7 +242,7 @@ Examples:
   roundsman skip nightly/report -r "not needed today"
   roundsman skip scrub:/srv/a.bin --for 7d`,
 		Flags: flags(some(
-			&cli.StringFlag{Name: flagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, reasonFlag(),
+			&cli.StringFlag{Name: flagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, ui.ReasonFlag(),
 		)),
 		Action: c.on(target.Accepts{Items: true, Keys: true, Changes: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
 			if t.IsKey() {
@@ -268,8 +268,8 @@ Examples:
   roundsman set node-a max_execute=
   roundsman set pool/db size=10`,
 		Flags: flags(some(
-			fileFlag("add the tasks in `FILE` to a run of a DAG"),
-			&cli.StringFlag{Name: "restore", Usage: "restore the settings before audit entry `SEQ`, or last"}, reasonFlag(),
+			ui.FileFlag("add the tasks in `FILE` to a run of a DAG"),
+			&cli.StringFlag{Name: "restore", Usage: "restore the settings before audit entry `SEQ`, or last"}, ui.ReasonFlag(),
 		)),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			t, err := target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, Runs: true, Changes: true}.Resolve(ctx.Context, client, ctx.Args().First())
@@ -288,8 +288,8 @@ Examples:
 func setLine(ctx *cli.Context, t target.Target) (old, error) {
 	given, restore := ctx.Args().Tail(), ctx.String("restore")
 	switch {
-	case t.IsRun() && ctx.IsSet(flagFile):
-		return to("dag add-tasks", t.Run.WorkflowID, ctx.String(flagFile)).uses(flagFile), nil
+	case t.IsRun() && ctx.IsSet(ui.FlagFile):
+		return to("dag add-tasks", t.Run.WorkflowID, ctx.String(ui.FlagFile)).uses(ui.FlagFile), nil
 	case t.Kind == ref.JobType && restore != "":
 		line := to("jobtypes restore", t.Name).uses("restore")
 		if restore != "last" {

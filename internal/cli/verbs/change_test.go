@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/holds"
 )
 
 func TestResumeRefusesAKindThatTheTargetCannotHave(t *testing.T) {
@@ -73,10 +72,4 @@ func TestSetRefusesAKeyWithoutAValueAndNoOther(t *testing.T) {
 	assert.Equal(t, []string{"scrub", "params.token=YWJj="}, line.args)
 	_, err = set("a=1", "b=")
 	require.ErrorContains(t, err, "b= has no value")
-}
-
-func TestAThingWithTwoHoldsIsNamedOnce(t *testing.T) {
-	t.Parallel()
-	listed := []holds.Hold{{Kind: holds.Pause, Ref: "scrub"}, {Kind: holds.Pause, Ref: "fsck"}, {Kind: holds.Budget, Ref: "scrub"}}
-	assert.Equal(t, []string{"scrub", "fsck"}, held(listed))
 }

@@ -2,23 +2,20 @@ package verbs
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/cli/inspect"
+	"github.com/roundsman/roundsman/internal/cli/access"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/holds"
-	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func (c *commands) fleet() []*cli.Command {
-	return []*cli.Command{c.workers(), c.drain(), c.resources(), c.holds(), c.remove(), c.jobtypes()}
+	return []*cli.Command{c.workers(), c.drain(), c.resources(), c.remove(), c.jobtypes()}
 }
 
 func (c *commands) workers() *cli.Command {
@@ -31,13 +28,13 @@ Examples:
   roundsman workers -l role=storage,rack!=r7
   roundsman workers -s OFFLINE -o name
   roundsman workers --output json | jq -r '.workers[].registration.host'`,
-		Flags: lists(some(
-			stateFlag(strings.Join(workerStates(), ", ")),
+		Flags: ui.ListFlags(
+			ui.StateFlag(strings.Join(workerStates(), ", ")),
 			&cli.StringSliceFlag{Name: "label", Aliases: []string{"l"}, Usage: "only with the labels `K=V,K!=V`"},
-		)),
+		),
 		Action: func(ctx *cli.Context) error {
 			line := to("workers list").uses(ui.FlagState).with(ctx, "label")
-			wanted, err := states(ctx, workerStates())
+			wanted, err := ui.States(ctx, workerStates())
 			if err != nil {
 				return err
 			}
@@ -69,7 +66,7 @@ Examples:
   roundsman drain node-a --dry-run
   roundsman drain node-a -r kernel --timeout 1h
   roundsman resume node-a`,
-		Flags: flags(some(&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1"}, reasonFlag(), ui.DryRunFlag())),
+		Flags: ui.With(&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1"}, ui.ReasonFlag(), ui.DryRunFlag()),
 		Action: c.on(target.Accepts{Named: []ref.Kind{ref.Worker}}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
 			return to("workers drain", t.Name).with(ctx, ui.FlagTimeout, ui.FlagReason, ui.FlagDryRun), nil
 		}),
@@ -85,7 +82,7 @@ Examples:
   roundsman resources
   roundsman resources pool/db
   roundsman resources lane/disks --past`,
-		Flags: lists(some(&cli.BoolFlag{Name: "past", Usage: "list the holders before"})),
+		Flags: ui.ListFlags(&cli.BoolFlag{Name: "past", Usage: "list the holders before"}),
 		Action: func(ctx *cli.Context) error {
 			line, text := to("locks list").uses("past"), ctx.Args().First()
 			if ctx.Bool("past") {
@@ -106,49 +103,6 @@ Examples:
 	}
 }
 
-func (c *commands) holds() *cli.Command {
-	return &cli.Command{
-		Name: "holds", ArgsUsage: "[TYPE]", Usage: "list stopped work: by whom, why, until when",
-		Description: `Work is stopped by a pause of a job type, run or worker, by the retry budget, by a mark as done, or because a run is kept open
-after a failure. ` + "`roundsman resume REF`" + ` lifts a hold. One without an end lasts until then. -o name prints one REF per line,
-each once.
-
-Examples:
-  roundsman holds
-  roundsman holds scrub --output json | jq -r '.holds[] | [.kind, .ref, .until, .why] | @tsv'
-  roundsman holds scrub -o name | roundsman resume -`,
-		Flags: lists(),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			name := strings.TrimPrefix(ctx.Args().First(), string(ref.JobType)+"/")
-			listed, err := holds.List(ctx.Context, client, name)
-			if down, is := errors.AsType[*starter.ControlPlaneDownError](err); is {
-				err = down // Each part of the list lacks the same control plane.
-			}
-			if err == nil && len(listed) == 0 && name != "" { // A deleted job type may have left marks.
-				_, err = jobtypes.Of(client).Get(ctx.Context, name)
-			}
-			if err != nil && len(listed) == 0 {
-				return err
-			}
-			c.Note(err)
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"holds": ui.OrEmpty(listed)}, held(listed)...)
-			}
-			c.PrintTable(inspect.HoldsTable(listed, c.Env.Now()), "nothing is held back")
-			return nil
-		}),
-	}
-}
-
-func held(listed []holds.Hold) (refs []string) {
-	for _, hold := range listed {
-		if !slices.Contains(refs, hold.Ref) {
-			refs = append(refs, hold.Ref)
-		}
-	}
-	return refs
-}
-
 func (c *commands) remove() *cli.Command {
 	return &cli.Command{
 		Name: "delete", ArgsUsage: "REF...", Usage: "remove a worker or an API key",
@@ -159,18 +113,16 @@ Examples:
   roundsman delete node-a -r "sold"
   roundsman delete apikey/k-1f2e3d
   roundsman workers -s OFFLINE -o name | roundsman delete -y -`,
-		Flags: flags(some(reasonFlag(), yesFlag())),
-		Action: c.on(target.Accepts{Named: []ref.Kind{ref.Worker, ref.JobType, ref.APIKey}}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
-			if t.Kind == ref.JobType {
-				return old{}, ui.Faulty(errors.New(t.Name + " is a job type: remove it from the configuration, then `roundsman apply --prune`"))
+		Flags: ui.With(ui.ReasonFlag(), ui.YesFlag()),
+		Action: target.On(c.Program, target.Accepts{Named: []ref.Kind{ref.Worker, ref.JobType, ref.APIKey}}, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+			e := c.effect(ctx, to("workers remove", t.Name).with(ctx, ui.FlagReason).uses(ui.FlagYes))
+			switch t.Kind { //nolint:exhaustive // the others are not accepted
+			case ref.JobType:
+				return e, ui.Faulty(errors.New(t.Name + " is a job type: remove it from the configuration, then `roundsman apply --prune`"))
+			case ref.APIKey:
+				e = target.Effect{Of: t.Name, Flags: []string{ui.FlagYes}, Do: func() error { return access.Revoke(c.Program, ctx, client, t.Name) }}
 			}
-			if err := c.sure(ctx, "delete "+string(t.Kind)+" "+t.Name+"?"); err != nil {
-				return old{}, err
-			}
-			if t.Kind == ref.APIKey {
-				return to("keys revoke", t.Name).uses(flagYes), nil
-			}
-			return to("workers remove", t.Name).with(ctx, ui.FlagReason).uses(flagYes), nil
+			return e, c.sure(ctx, "delete "+string(t.Kind)+" "+t.Name+"?")
 		}),
 	}
 }
@@ -184,10 +136,10 @@ Examples:
   roundsman jobtypes
   roundsman jobtypes -s bad
   roundsman jobtypes --output json | jq -r '.job_types[] | select(.paused) | .name'`,
-		Flags: lists(some(stateFlag("bad or the outcome of the last run"))),
+		Flags: ui.ListFlags(ui.StateFlag("bad or the outcome of the last run")),
 		Action: func(ctx *cli.Context) error {
 			line := to("jobtypes list").uses(ui.FlagState)
-			wanted, err := outcomes(ctx, stateBad)
+			wanted, err := ui.Outcomes(ctx, ui.StateBad)
 			if err != nil {
 				return err
 			}

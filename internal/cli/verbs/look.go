@@ -28,14 +28,14 @@ Examples:
   roundsman runs -s bad --since 12h
   roundsman runs -s bad --since 12h -o name | roundsman retry -
   roundsman runs --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
-		Flags: lists(some(stateFlag("open, bad or an outcome"), sortFlag(), limitFlag()), period()),
+		Flags: lists(some(ui.StateFlag("open, bad or an outcome"), sortFlag(), limitFlag()), ui.PeriodFlags()),
 		Action: func(ctx *cli.Context) error {
-			wanted, err := outcomes(ctx, stateOpen, stateBad)
+			wanted, err := ui.Outcomes(ctx, ui.StateOpen, ui.StateBad)
 			if err != nil {
 				return err
 			}
 			line := to("runs list").with(ctx, flagSince, flagUntil, ui.FlagSort).uses(ui.FlagState).limited(ctx)
-			if at := slices.Index(wanted, stateOpen); at >= 0 {
+			if at := slices.Index(wanted, ui.StateOpen); at >= 0 {
 				line, wanted = line.and("--running"), slices.Delete(wanted, at, at+1)
 			}
 			if len(wanted) > 0 {
@@ -67,10 +67,10 @@ Examples:
   roundsman jobs :/srv/a.bin
   roundsman jobs -s failed --since 12h
   roundsman jobs scrub --output json | jq '.items[] | select(.attempt > 1)'`,
-		Flags: lists(some(stateFlag("bad or the state of a job"), sortFlag(), limitFlag()), period()),
+		Flags: lists(some(ui.StateFlag("bad or the state of a job"), sortFlag(), limitFlag()), ui.PeriodFlags()),
 		Action: func(ctx *cli.Context) error {
 			ctx.Context = starter.WithMemory(ctx.Context)
-			wanted, err := states(ctx, append([]string{stateBad}, starter.ItemStates()...), contract.JobFailed, contract.JobStale, contract.JobExpired)
+			wanted, err := ui.States(ctx, append([]string{ui.StateBad}, starter.ItemStates()...), contract.JobFailed, contract.JobStale, contract.JobExpired)
 			if err != nil {
 				return err
 			}
@@ -211,14 +211,14 @@ Examples:
   roundsman logs scrub/12 --artifacts
   roundsman logs scrub/12 --artifact reports/a.json > a.json`,
 		Flags: flags(some(
-			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print until it has ended"},
+			&cli.BoolFlag{Name: ui.FlagFollow, Aliases: []string{"f"}, Usage: "print until it has ended"},
 			&cli.IntFlag{Name: "attempt", Usage: "of attempt `N`; 0: of the last one"},
 			&cli.IntFlag{Name: "tail", Usage: "begin with the last `N` lines, at most 256 KiB; 0: print all"},
 			&cli.BoolFlag{Name: "artifacts", Usage: "list the files that the attempt has left"},
 			&cli.StringFlag{Name: "artifact", Usage: "print the file with that `NAME` in the list"},
 		)),
 		Action: c.on(target.Accepts{Items: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
-			return to("jobs logs", t.Item.String()).with(ctx, flagFollow, "attempt", "tail", "artifacts", "artifact"), nil
+			return to("jobs logs", t.Item.String()).with(ctx, ui.FlagFollow, "attempt", "tail", "artifacts", "artifact"), nil
 		}),
 	}
 }

@@ -17,7 +17,7 @@ type commands struct{ *ui.Program }
 // Commands are the verbs, in the order of the help.
 func Commands(p *ui.Program) []*cli.Command {
 	c := &commands{p}
-	return slices.Concat(c.look(), c.act(), c.change(), c.fleet(), c.admin())
+	return slices.Concat(c.look(), c.act(), c.change(), c.fleet())
 }
 
 type old struct {

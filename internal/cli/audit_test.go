@@ -83,7 +83,7 @@ func TestAnAbsentControlPlaneIsTheFirstLine(t *testing.T) {
 	h := alone(t)
 	h.run("apply", "-c", h.write(clusterConfig(""))).OK()
 	for _, line := range [][]string{
-		{"status"}, {"status", "--output", "json"}, {"workers", "list"}, {"explain", "quick"}, {"explain", "quick", "--output", "json"}, {"holds"},
+		{"status"}, {"status", "--output", "json"}, {"workers"}, {"explain", "quick"}, {"explain", "quick", "--output", "json"}, {"holds"},
 	} {
 		told := h.run(line...).Exits(ui.ExitFailed)
 		assert.True(t, strings.HasPrefix(told.Stderr, "roundsman: CONTROL_PLANE_DOWN: "), told.Stderr)

@@ -87,7 +87,7 @@ func startCluster(t *testing.T) (h *harness, gate string, stops []func() clitest
 	stops = append(stops,
 		h.background("server", "--log-level", "error"),
 		h.background("worker", "--id", "node-a", "--labels", "rack=7", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s"))
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.run("apply", "-c", h.write(clusterConfig(gate))).OK()
 	return h, gate, stops
 }
@@ -115,9 +115,9 @@ func completeAndFail(t *testing.T, h *harness) {
 	o := h.run("jobtypes", "run", "quick", "--wait").OK()
 	o.Says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
 	h.run("runs", "show", "quick").OK().Says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
-	h.run("locks", "list").OK()
-	h.eventually("lane default", "locks", "past", "--lane", "default")
-	past := clitest.Decode[contract.PastGrants](h.run("locks", "past", "--lane", "default", "-o", "json").OK())
+	h.run("resources").OK()
+	h.eventually("lane default", "resources", "lane/default", "--past")
+	past := clitest.Decode[contract.PastGrants](h.run("resources", "lane/default", "--past", "-o", "json").OK())
 	assert.Contains(t, past.Grants[len(past.Grants)-1].WorkflowID, "group/quick-")
 	jobs := clitest.Decode[struct {
 		Jobs  []starter.Item `json:"items"`
@@ -169,25 +169,25 @@ func completeAndFail(t *testing.T, h *harness) {
 
 func operateWorkers(t *testing.T, h *harness) {
 	// The last heartbeat has the slots in use.
-	h.eventually(" 0/1 ", "workers", "list").Says("node-a", "ONLINE", "/4", "rack=7")
+	h.eventually(" 0/1 ", "workers").Says("node-a", "ONLINE", "/4", "rack=7")
 	h.run("explain", "node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
 	h.run("explain", "worker/node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
 	h.run("explain", "jobtype/quick").OK().Says("job type quick: ")
 	h.run("explain", "worker/nobody").Exits(ui.ExitFailed).Complains("worker/nobody does not exist")
-	h.run("workers", "cordon", "node-a", "--reason", "new disks").OK().Says("node-a is CORDONED")
+	h.run("pause", "node-a", "--reason", "new disks").OK().Says("node-a is CORDONED")
 	h.run("explain", "node-a").OK().Says("WORKER_CORDONED(node-a) for ", "it is cordoned, by tester: new disks", "→ `roundsman resume node-a`")
-	h.run("workers", "show", "node-a").OK().Says("CORDONED", "new disks", "tester")
-	h.run("workers", "uncordon", "node-a").OK().Says("node-a is ONLINE")
-	h.run("workers", "drain", "node-a").OK().Says("node-a is drained")
-	h.run("workers", "uncordon", "node-a").OK()
-	h.run("workers", "drain", "node-z").Exits(ui.ExitFailed).Complains("node-z")
-	h.run("workers", "show", "node-z").Exits(ui.ExitFailed).Complains("worker node-z does not exist", "did you mean node-a?")
+	h.run("show", "node-a").OK().Says("CORDONED", "new disks", "tester")
+	h.run("resume", "node-a").OK().Says("node-a is ONLINE")
+	h.run("drain", "node-a").OK().Says("node-a is drained")
+	h.run("resume", "node-a").OK()
+	h.run("drain", "node-z").Exits(ui.ExitFailed).Complains("node-z")
+	h.run("show", "worker/node-z").Exits(ui.ExitFailed).Complains("worker node-z does not exist", "did you mean node-a?")
 	h.run("jobtypes", "show", "qui").Exits(ui.ExitFailed).Complains("job type qui does not exist", "did you mean quick?")
 	h.run("runs", "show", "brokn").Exits(ui.ExitFailed).Complains("did you mean broken?")
 	h.run("workers", "cleanup", "--all-offline").OK().Says("nothing to remove")
 	workers := clitest.Decode[struct {
 		Workers []contract.WorkerDetail `json:"workers"`
-	}](h.run("workers", "list", "-o", "json").OK())
+	}](h.run("workers", "-o", "json").OK())
 	require.Len(t, workers.Workers, 1)
 
 	h.run("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error").Exits(ui.ExitFailed).Complains("node-a", "--take-over")
@@ -214,16 +214,16 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("jobs", "cancel", "job-00003", "--run", "slow").Exits(ui.ExitFailed).Complains("already ended")
 	h.run("jobs", "cancel", "job-00077", "--run", "slow").Exits(ui.ExitFailed).Complains("UNKNOWN_ITEM", "roundsman show")
 	steered(t, h, gate)
-	drain := h.begin("workers", "drain", "node-a")
+	drain := h.begin("drain", "node-a")
 	drain.waitFor(t, "still running")
-	h.eventually("DRAINING", "workers", "list")
+	h.eventually("DRAINING", "workers")
 	assert.Equal(t, ui.ExitFailed, drain.code())
 	assert.Contains(t, drain.err.String(), "interrupted; node-a stays DRAINING until `roundsman resume node-a`")
-	h.run("workers", "uncordon", "node-a").OK()
+	h.run("resume", "node-a").OK()
 	drained := make(chan clitest.Outcome, 1)
-	go func() { drained <- h.run("workers", "drain", "node-a", "--timeout", "60s") }()
-	h.eventually("DRAINING", "workers", "list")
-	h.run("workers", "uncordon", "node-a").OK()
+	go func() { drained <- h.run("drain", "node-a", "--timeout", "60s") }()
+	h.eventually("DRAINING", "workers")
+	h.run("resume", "node-a").OK()
 
 	h.run("runs", "cancel", "slow", "--reason", "enough", "--wait").OK().Says("cancel requested: " + run.WorkflowID)
 	(<-drained).Exits(ui.ExitFailed).Complains("node-a is ONLINE again")

@@ -50,7 +50,7 @@ func startDAGCluster(t *testing.T) *harness {
 	h := alone(t)
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	return h
 }
 

@@ -155,7 +155,7 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	assert.NotEqual(t, strings.Contains(banner, "http://127.0.0.1:8234/"),
 		strings.Contains(banner, "api/v1 (listen tcp 127.0.0.1:8234: bind: address already in use; --http chooses a port)"))
 	inside := offline(t).at(address(t, dir))
-	inside.eventually("ONLINE", "workers", "list")
+	inside.eventually("ONLINE", "workers")
 	inside.run("dag", "run", example(t, "nine.yaml")).OK()
 	dev.waitFor(t, "nine: completed in")
 	inside.run("apply", "-c", h.write(minimalConfig)).OK()

@@ -42,7 +42,7 @@ func TestOnEveryWorker(t *testing.T) {
 	h.background("server", "--log-level", "error")
 	for id, labels := range map[string]string{"node-a": "role=storage", "node-b": "role=storage", "node-c": "role=other"} {
 		h.background("worker", "--id", id, "--labels", labels, "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-		h.eventually(id, "workers", "list", "--online")
+		h.eventually(id, "workers", "-s", "online")
 	}
 	h.run("apply", "-c", h.write(everywhereTypes)).OK()
 	h.run("jobtypes", "run", "check", "--wait").OK().Says("check: completed in", "4 found, 4 completed (node-a 2, node-b 2)")
@@ -58,10 +58,10 @@ func TestOnEveryWorker(t *testing.T) {
 	h.run("jobtypes", "run", "fails", "--wait").Exits(ui.ExitFailed).Says("fails: partial in", "2 completed", "1 of 3 workers missed: node-b: DETECTION_FAILED")
 	h.run("runs", "show", "fails").OK().Says("partial", "missed", "node-b: DETECTION_FAILED", "(3 detections tried)")
 
-	h.run("workers", "cordon", "node-a").OK()
+	h.run("pause", "node-a").OK()
 	h.run("jobtypes", "run", "check", "--wait").Exits(ui.ExitFailed).Says("check: partial in", "2 completed, 1 workers missed (node-b 2)", "1 of 2 workers missed: node-a: WORKER_CORDONED")
 	result := clitest.Decode[starter.Snapshot](h.run("runs", "show", "check", "-o", "json").OK()).Result
 	assert.Equal(t, []contract.MissedWorker{{Worker: "node-a", Code: contract.CodeCordoned, Detail: "it is CORDONED"}}, result.Missed)
-	h.run("workers", "uncordon", "node-a").OK()
+	h.run("resume", "node-a").OK()
 	h.run("jobtypes", "detect", "check").OK().Says("node-a/disk", "node-b/fan")
 }

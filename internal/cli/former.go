@@ -16,6 +16,15 @@ func formerNames() map[string]former {
 		"keys list":          {verb: "keys"},
 		"keys revoke":        {verb: "delete", flags: []string{"-y"}, kind: "apikey/"},
 		"ledger":             {verb: "schedule", flags: []string{"--until=now"}},
+		"locks list":         {verb: "resources"},
+		"locks past":         {verb: "resources", flags: []string{"--past"}},
 		"notifications list": {verb: "receivers"},
+		"pools list":         {verb: "resources"},
+		"workers cordon":     {verb: "pause", kind: "worker/"},
+		"workers drain":      {verb: "drain", kind: "worker/"},
+		"workers list":       {verb: "workers"},
+		"workers remove":     {verb: "delete", flags: []string{"-y"}, kind: "worker/"},
+		"workers show":       {verb: "show", kind: "worker/"},
+		"workers uncordon":   {verb: "resume", kind: "worker/"},
 	}
 }

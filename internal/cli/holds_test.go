@@ -53,7 +53,7 @@ func TestRetryBudget(t *testing.T) {
 	h, repaired := alone(t), filepath.Join(t.TempDir(), "repaired")
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.run("apply", "-c", h.write(budgetConfig(repaired))).OK()
 	plain, err := client.Dial(client.Options{HostPort: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func TestJobsLogs(t *testing.T) {
 	h, dir := alone(t), t.TempDir()
 	h.background("server", "--log-level", "error")
 	stop := h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.run("apply", "-c", h.write(chatty(dir))).OK()
 	h.run("jobtypes", "run", "chatty").OK()
 	h.eventually("attempt 2 on stdout", "jobs", "logs", "job-00001", "--run", "chatty")

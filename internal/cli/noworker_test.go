@@ -43,9 +43,9 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	h := alone(t)
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "served")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.background("worker", "--id", "node-b", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "labelled")
-	h.eventually("node-b", "workers", "list", "--online")
+	h.eventually("node-b", "workers", "-s", "online")
 	const label, jobType = "NO_WORKER: no online worker has label role=storage", "NO_WORKER: no online worker with handler command takes job type unserved"
 	configuration := h.write(threeTypes)
 	h.run("apply", "-c", configuration).OK()

@@ -127,18 +127,18 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	send("signal", contract.SignalSetCalendar)
 	h.eventually(`"window"`, "runs", "show", run, "-o", "json")
 	send("update execute", contract.UpdateOperateWorker)
-	h.run("workers", "show", "node-a").OK().Says("DRAINING", "alice", "new disks")
+	h.run("show", "node-a").OK().Says("DRAINING", "alice", "new disks")
 	send("update execute", contract.UpdateResizeWorker)
-	h.run("workers", "show", "node-a").OK().Says("8 execute", "more memory")
+	h.run("show", "node-a").OK().Says("8 execute", "more memory")
 	send("update execute", contract.UpdateResizePool)
-	h.run("pools", "list").OK().Says("10 (resized)")
+	h.run("resources").OK().Says("10 (resized)")
 	send("update execute", contract.UpdateCleanupWorkers)
 	send("signal", contract.SignalCancelRun)
 	h.eventually("disk is being replaced", "runs", "show", run)
 	h.eventually("canceled", "runs", "show", run)
 	h.eventually(`"ended_at"`, "runs", "show", run, "-o", "json") // Only then may the next one start.
 
-	h.run("workers", "uncordon", "node-a").OK()
+	h.run("resume", "node-a").OK()
 	run = clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
 	h.eventually("running", "jobs", "show", run+"/job-00001")
 	send("update execute", contract.UpdateCancelItem)

@@ -66,7 +66,7 @@ func TestASecretIsStoredNowhere(t *testing.T) {
 	h.background("server", "--log-level", "debug", "--http", address)
 	data := t.TempDir()
 	h.background("worker", "--id", "node-a", "--data-dir", data, "--log-level", "debug", "--drain-timeout", "0s")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 
 	var answers strings.Builder
 	keep := func(args ...string) string {
@@ -94,7 +94,7 @@ func TestASecretIsStoredNowhere(t *testing.T) {
 		{"jobtypes", "show", "tasks", "-o", "json"},
 		{"audit", "-o", "json"},
 		{"status"},
-		{"workers", "show", "node-a", "-o", "json"},
+		{"show", "node-a", "-o", "json"},
 	} {
 		keep(args...)
 	}

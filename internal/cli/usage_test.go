@@ -34,7 +34,6 @@ func TestWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"doctor", "--address", "http://127.0.0.1:7233"}, `is not host:port, for instance 127.0.0.1:7233`},
 		{[]string{"runs", "list", "--limit", "0"}, "--limit 0"},
 		{[]string{"runs", "list", "--sort", "tok"}, "--sort tok: did you mean took? It must be one of started, ended"},
-		{[]string{"workers", "list", "--sort", "-nothing"}, "--sort -nothing: must be one of id, state"},
 		{[]string{"jobtypes", "list", "--limit", "-1"}, "--limit -1: give at least 1, or 0 for all"},
 		{[]string{"jobtypes", "list", "--outcome", "bad"}, "--outcome bad: must be completed, partial"},
 		{[]string{"jobtypes", "detect", "x", "--limit", "0"}, "--limit 0: must be at least 1"},
@@ -87,7 +86,7 @@ func TestWithoutAServer(t *testing.T) {
 		{"runs", "list"},
 		{"runs", "show", "scrub"},
 		{"jobs", "list", "scrub"},
-		{"workers", "list"},
+		{"workers"},
 		{"jobtypes", "list"},
 		{"plan", "--config", config},
 		{"apply", "--config", config},
@@ -186,7 +185,6 @@ func TestExitCodesAreTheSameInEveryCommand(t *testing.T) {
 		{"runs", "show"},
 		{"jobtypes", "lst"},
 		{"runs", "list", "--nonsense"},
-		{"pools", "resize", "../x", "--size", "3"},
 	} {
 		h.run(args...).Exits(3)
 	}

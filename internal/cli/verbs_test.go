@@ -133,10 +133,10 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 	root := (&commands{&ui.Program{}}).root()
 	for group, names := range map[string]string{
 		"jobtypes": "list show set restore pause resume re-enable run detect backfill import", "runs": "list show watch pause resume set cancel",
-		"jobs": "list show logs submit cancel expire disabled forgive mark-done", "workers": "list show drain cordon uncordon remove resize cleanup",
-		"dag":   "validate render run retry skip approve reject add-tasks release list show watch cancel pause resume set",
-		"pools": "list resize", "locks": "list past", "keys": "end-sessions",
-		"api": "openapi", "gateway": "http",
+		"jobs": "list show logs submit cancel expire disabled forgive mark-done", "workers": "cleanup",
+		"dag":  "validate render run retry skip approve reject add-tasks release list show watch cancel pause resume set",
+		"keys": "end-sessions",
+		"api":  "openapi", "gateway": "http",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			command := found(root, []string{group, name})

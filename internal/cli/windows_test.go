@@ -61,7 +61,7 @@ func TestStatusWaitsForWindows(t *testing.T) {
 	h.eventually("never", "jobtypes", "list", "-o", "name").Says("waits")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
 	h.background("server", "--log-level", "error")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	due := map[string]string{}
 	for _, tick := range clitest.Decode[struct {
 		Due []struct {
@@ -85,7 +85,7 @@ func TestARunIsReleasedFromItsWindow(t *testing.T) {
 		"    detect: {command: [printf, 'a\\n'], format: lines}\n    execute: {command: [echo, done]}\n")).OK()
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
 	h.background("server", "--log-level", "error")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.run("jobtypes", "run", "nightly").OK().Says("started group/nightly-")
 	h.eventually("WINDOW_CLOSED_UNTIL(nightly)", "explain", "nightly").Says("roundsman start nightly --ignore-window")
 	h.run("jobtypes", "run", "nightly", "--ignore-window", "--wait").OK().Says("nightly: completed in", "1 completed")

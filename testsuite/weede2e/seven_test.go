@@ -203,7 +203,7 @@ func TestADrainedWorkerGetsNothing(t *testing.T) {
 	ref := s.Begin("vacuum")
 	s.awaitLines(1, "start", one)
 	s.awaitLines(1, "start", two)
-	s.Command("workers", "cordon", "weed-1")
+	s.Command("pause", "weed-1")
 	began := len(one.Stdout.With("start"))
 	assert.Equal(t, 6, s.Result(ref).Counts.Completed)
 	assert.LessOrEqual(t, len(one.Stdout.With("start")), began+1, "one may have been on its way")

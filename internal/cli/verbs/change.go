@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -45,7 +46,7 @@ Examples:
 		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			switch {
 			case t.Kind == ref.Worker:
-				return to("workers cordon", t.Name).with(ctx, ui.FlagReason), nil
+				return act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionCordon) }).uses(ui.FlagReason), nil
 			case t.IsRun():
 				return to("runs pause", t.Run.WorkflowID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
 			}
@@ -102,7 +103,7 @@ Examples:
 			case t.IsKey():
 				return to("jobs forgive", t.Parsed.Name, t.Parsed.Key).uses(flagKind), nil
 			case t.Kind == ref.Worker:
-				return to("workers uncordon", t.Name).with(ctx, ui.FlagReason).uses(flagKind), nil
+				return act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionUncordon) }).uses(ui.FlagReason, flagKind), nil
 			case t.IsRun():
 				return c.resumeRun(ctx, client, t.Run)
 			}
@@ -276,7 +277,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			line, err := setLine(ctx, t)
+			line, err := c.setLine(ctx, client, t)
 			if err != nil {
 				return err
 			}
@@ -285,7 +286,7 @@ Examples:
 	}
 }
 
-func setLine(ctx *cli.Context, t target.Target) (old, error) {
+func (c *commands) setLine(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 	given, restore := ctx.Args().Tail(), ctx.String("restore")
 	switch {
 	case t.IsRun() && ctx.IsSet(ui.FlagFile):
@@ -306,35 +307,12 @@ func setLine(ctx *cli.Context, t target.Target) (old, error) {
 	case t.Kind == ref.JobType:
 		return to("jobtypes set", append([]string{t.Name}, given...)...), nil
 	case t.Kind == ref.Pool:
-		return poolLine(ctx, t, given)
+		return act(t.Name, func() error { return workers.ResizePool(c.Program, ctx, client, t.Name, given) }), nil
 	}
-	line := to("workers resize", t.Name).with(ctx, ui.FlagReason)
-	for _, pair := range given {
-		key, value, ok := strings.Cut(pair, "=")
-		switch {
-		case !ok || key != "max_execute" && key != "max_detect":
-			return old{}, ui.Usagef("%s: a worker has max_execute=N and max_detect=N", pair)
-		case value == "":
-			line = line.and("--reset")
-		default:
-			line = line.and("--" + strings.ReplaceAll(key, "_", "-") + "=" + value)
-		}
-	}
-	return line, nil
+	return act(t.Name, func() error { return workers.Resize(c.Program, ctx, client, t.Name, given) }).uses(ui.FlagReason), nil
 }
 
 func hasNoValue(pair string) bool {
 	_, value, ok := strings.Cut(pair, "=")
 	return ok && value == ""
-}
-
-func poolLine(_ *cli.Context, t target.Target, given []string) (old, error) {
-	size, ok := strings.CutPrefix(given[0], "size=")
-	if !ok || len(given) > 1 {
-		return old{}, ui.Usagef("%s: a pool has size=N; size= goes back to the declared size", strings.Join(given, " "))
-	}
-	if size == "" {
-		size = "0"
-	}
-	return to("pools resize", t.Name).and("--size=" + size), nil
 }

@@ -65,7 +65,7 @@ func TestSetRefusesAKeyWithoutAValueAndNoOther(t *testing.T) {
 	set := func(words ...string) (old, error) {
 		flags := flag.NewFlagSet("set", flag.ContinueOnError)
 		require.NoError(t, flags.Parse(append([]string{"scrub"}, words...)))
-		return setLine(cli.NewContext(cli.NewApp(), flags, nil), target.Target{Kind: ref.JobType, Name: "scrub"})
+		return (&commands{}).setLine(cli.NewContext(cli.NewApp(), flags, nil), nil, target.Target{Kind: ref.JobType, Name: "scrub"})
 	}
 	line, err := set("params.token=YWJj=")
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -167,11 +168,12 @@ func (c *commands) showLine(ctx *cli.Context, client *starter.Client, t target.T
 	}
 	switch t.Kind {
 	case ref.Worker:
-		return to("workers show", t.Name), nil
+		return act(t.Name, func() error { return workers.Show(c.Program, ctx, client, t.Name) }), nil
 	case ref.DAG:
 		return to("runs show", "dag/"+t.Name).with(ctx, "tree"), nil
 	case ref.Pool, ref.Lane, ref.Object:
-		return to("locks list").and("--only=" + string(t.Kind) + "/" + t.Name), nil
+		only := string(t.Kind) + "/" + t.Name
+		return act(only, func() error { return workers.ListResources(c.Program, ctx, client, only) }), nil
 	case ref.Receiver:
 		return to("explain", "receiver/"+t.Name), nil
 	case ref.JobType, ref.APIKey:

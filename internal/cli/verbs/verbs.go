@@ -30,7 +30,11 @@ type old struct {
 	drop string
 	// offline refuses the common flags of a connection. --output counts, --config has no effect.
 	offline bool
+	// do acts without another command.
+	do func() error
 }
+
+func act(of string, do func() error) old { return old{args: []string{of}, do: do} }
 
 func to(path string, args ...string) old { return old{path: path, args: args} }
 
@@ -86,6 +90,9 @@ func (c *commands) effect(ctx *cli.Context, line old) target.Effect {
 	of := strings.Join(ctx.Args().Slice(), " ")
 	if len(line.args) > 0 {
 		of = line.args[0] // A reference from standard input, or the run of a name.
+	}
+	if line.do != nil {
+		return target.Effect{Of: of, Flags: line.used, Do: line.do}
 	}
 	return target.Effect{Of: of, Flags: append(line.used, line.drop), Do: func() error {
 		common, err := commonOf(ctx, line)

@@ -34,7 +34,7 @@ func TestAuditWithoutControlPlane(t *testing.T) {
 	h.run("audit").OK().Says("no entries")
 	h.run("apply", "-c", h.write(clusterConfig("/nowhere"))).OK()
 	h.env.Environ = append(h.env.Environ, "ROUNDSMAN_ACTOR=ann")
-	h.run("jobtypes", "pause", "slow", "--note", "new disks").OK()
+	h.run("pause", "slow", "--note", "new disks").OK()
 	h.run("audit").Exits(ui.ExitFailed).Complains("CONTROL_PLANE_DOWN", "roundsman server")
 
 	h.background("server", "--log-level", "error")
@@ -57,7 +57,7 @@ func followAudit(t *testing.T, h *harness) {
 	t.Helper()
 	following := h.begin("audit", "--limit", "1", "--follow", "--output", "json")
 	following.waitFor(t, "jobtype.pause")
-	h.run("jobtypes", "resume", "slow").OK()
+	h.run("resume", "slow").OK()
 	following.waitFor(t, "jobtype.resume")
 	seen := time.Now()
 	testsuite.WaitFor(t, 20*time.Second, "it has looked again", func() bool { return time.Since(seen) > 3*inspect.AuditPoll })

@@ -112,7 +112,7 @@ func TestOperatingACluster(t *testing.T) {
 }
 
 func completeAndFail(t *testing.T, h *harness) {
-	o := h.run("jobtypes", "run", "quick", "--wait").OK()
+	o := h.run("start", "quick", "--wait").OK()
 	o.Says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
 	h.run("runs", "show", "quick").OK().Says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
 	h.run("resources").OK()
@@ -130,10 +130,10 @@ func completeAndFail(t *testing.T, h *harness) {
 	}](h.run("jobs", "show", jobs.Jobs[1].Ref().String(), "-o", "json").OK())
 	assert.Equal(t, "did b\n", shown.Result.Output)
 
-	failed := h.run("jobtypes", "run", "broken", "--wait").Exits(ui.ExitFailed)
+	failed := h.run("start", "broken", "--wait").Exits(ui.ExitFailed)
 	failed.Says("broken: partial in", "bad: ", "no such disk")
 	h.run("jobs", "list", "broken", "--state", "failed").OK().Says("bad", "no such disk")
-	again := h.run("jobtypes", "run", "broken", "--wait", "--output", "json").Exits(ui.ExitFailed)
+	again := h.run("start", "broken", "--wait", "--output", "json").Exits(ui.ExitFailed)
 	result, last := clitest.Decode[contract.JobGroupResult](again), clitest.Decode[starter.RunRef](again)
 	assert.Equal(t, contract.OutcomePartial, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Failed)
@@ -141,8 +141,8 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.eventually("partial", "runs", "list", "--job-type", "broken", "--outcome", "partial")
 	h.run("runs", "watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
 
-	h.run("jobtypes", "pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: shorten it (a Schedule stores 1000 bytes, with author and time)")
-	h.run("jobtypes", "pause", "quick").OK()
+	h.run("pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: shorten it (a Schedule stores 1000 bytes, with author and time)")
+	h.run("pause", "quick").OK()
 	// Lists of runs and of Schedules come from visibility, which is updated a moment later.
 	told := h.eventually("PAUSED", "status").Says("NEEDS A PERSON", "roundsman resume quick", "paused by tester", "group/broken-", "FAILED")
 	assert.NotContains(t, told.Stdout, "STOPPED", "it is listed once")
@@ -160,11 +160,11 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("explain", "broken", "word").Exits(ui.ExitFailed).Complains("a job, DAG run or task named broken/word does not exist: write dag/NAME/RUN")
 	h.run("jobs", "show", "broken/word").Exits(ui.ExitFailed).Complains("DAG of " + last.WorkflowID + " does not exist: handler command executes its jobs; name a job that has a DAG (see `roundsman jobs " + last.WorkflowID + "`)")
 	h.run("jobs", "show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
-	h.run("jobtypes", "list").OK().Says("partial")
+	h.run("jobtypes").OK().Says("partial")
 	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial", `no such disk\" >&2; exit 3`)
 	h.run("explain", "quik").Exits(ui.ExitFailed).Complains("quik is no job type, worker, run, job, DAG or receiver", "did you mean quick?")
-	h.run("jobtypes", "run", "quick", "--wait").OK().Complains("quick is paused by tester; this run is an exception")
-	h.run("jobtypes", "resume", "quick").OK()
+	h.run("start", "quick", "--wait").OK().Complains("quick is paused by tester; this run is an exception")
+	h.run("resume", "quick").OK()
 }
 
 func operateWorkers(t *testing.T, h *harness) {
@@ -194,16 +194,15 @@ func operateWorkers(t *testing.T, h *harness) {
 }
 
 func inFlight(t *testing.T, h *harness, gate string) {
-	detected := clitest.Decode[contract.JobGroupResult](h.run("jobtypes", "detect", "slow", "--output", "json").OK())
+	detected := clitest.Decode[contract.JobGroupResult](h.run("start", "slow", "--dry-run", "--output", "json").OK())
 	assert.True(t, detected.DryRun)
 	assert.Len(t, detected.Proposals, 3)
-	h.run("jobtypes", "detect", "slow").OK().Says("one", "two", "three", "completed: 3 found, by node-a")
-	h.run("jobtypes", "detect", "slow", "--limit", "2").OK().Says("one", "two", "completed: 3 found, by node-a", "the first 2 of 3; see more with --limit")
+	h.run("start", "slow", "--dry-run").OK().Says("one", "two", "three", "completed: 3 found, by node-a")
 
-	run := clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK())
+	run := clitest.Decode[starter.RunRef](h.run("start", "slow", "-o", "json").OK())
 	h.eventually("running", "jobs", "show", run.WorkflowID+"/job-00001")
 	assert.NotContains(t, h.run("jobs", "show", run.WorkflowID+"/job-00001").OK().Stdout, "not taken", "the attempt runs")
-	h.run("jobtypes", "run", "slow").Exits(ui.ExitFailed).Complains("still runs", "roundsman watch")
+	h.run("start", "slow").Exits(ui.ExitFailed).Complains("still runs", "roundsman watch")
 	h.eventually("40%", "jobs", "list", "slow")
 	h.run("runs", "show", "slow").OK().Says("running", "1 pending, 2 running", "waiting for the gate")
 	h.run("runs", "-s", "open", "--limit", "0").OK().Says("slow")
@@ -231,7 +230,7 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("runs", "cancel", "slow").Exits(ui.ExitFailed).Complains("already ended")
 
 	// Without a reason it is the same request as the Web UI's button.
-	interrupt := h.background("jobtypes", "run", "slow", "--watch")
+	interrupt := h.background("start", "slow", "--watch")
 	h.eventually("running", "jobs", "show", "slow/job-00001")
 	interrupt().Exits(ui.ExitFailed).Complains("interrupted: group/slow-", "continues; follow it with `roundsman watch group/slow-")
 	h.run("runs", "cancel", "slow", "--wait").OK()
@@ -262,23 +261,23 @@ func steered(t *testing.T, h *harness, gate string) {
 	h.run("jobs", "list", "slow", "--state", "running").OK().Says("job-00002")
 	h.run("jobs", "list", "slow", "--state", "assigned", "--state", "not_started").OK().Says("no jobs match")
 
-	h.run("jobtypes", "set", "slow", "retry_limit=7").OK().Says("slow: policy.retry_limit: 0 → 7")
-	h.run("jobtypes", "set", "slow", "retry_limit=7").OK().Says("it is so already")
+	h.run("set", "slow", "retry_limit=7").OK().Says("slow: policy.retry_limit: 0 → 7")
+	h.run("set", "slow", "retry_limit=7").OK().Says("it is so already")
 	config := h.write(clusterConfig(gate))
 	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("drift slow", "policy.retry_limit: 7 → 0 (changed by hand)")
-	h.run("jobtypes", "set", "slow", "retry_limit=700").Exits(ui.ExitUsage).Complains("retry_limit: 700 is out of range")
-	h.run("jobtypes", "set", "slow", "overlap=never").Exits(ui.ExitUsage).Complains(`overlap: "never" is none of skip, buffer_one, `)
+	h.run("set", "slow", "retry_limit=700").Exits(ui.ExitUsage).Complains("retry_limit: 700 is out of range")
+	h.run("set", "slow", "overlap=never").Exits(ui.ExitUsage).Complains(`overlap: "never" is none of skip, buffer_one, `)
 	var both sync.WaitGroup
-	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_limit=4").OK() })
-	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_backoff=7s").OK() })
+	both.Go(func() { h.run("set", "slow", "retry_limit=4").OK() })
+	both.Go(func() { h.run("set", "slow", "retry_backoff=7s").OK() })
 	both.Wait()
 	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("policy.retry_limit: 4 → 0", "policy.retry_backoff: 7s → 5s")
-	h.run("jobtypes", "set", "slow", "retry_limit=0", "retry_backoff=5s").OK()
+	h.run("set", "slow", "retry_limit=0", "retry_backoff=5s").OK()
 	h.run("plan", "-c", config).OK()
 }
 
 func watched(t *testing.T, h *harness, gate string) {
-	h.run("jobtypes", "run", "slow").OK()
+	h.run("start", "slow").OK()
 	watching := make(chan clitest.Outcome, 1)
 	go func() { watching <- h.run("runs", "watch", "slow", "--interval", "100ms", "--output", "json") }()
 	h.eventually("running", "jobs", "show", "job-00002", "--run", "slow")

@@ -159,7 +159,7 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	inside.run("dag", "run", example(t, "nine.yaml")).OK()
 	dev.waitFor(t, "nine: completed in")
 	inside.run("apply", "-c", h.write(minimalConfig)).OK()
-	inside.run("jobtypes", "run", "echo").OK()
+	inside.run("start", "echo").OK()
 	dev.waitFor(t, "echo: completed in")
 	assert.NotContains(t, dev.out.String(), "stopping:")
 	assert.Equal(t, ui.ExitOK, dev.code(), dev.err.String())

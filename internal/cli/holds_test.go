@@ -66,7 +66,7 @@ func TestRetryBudget(t *testing.T) {
 		h.run("plan", "-c", h.write(changed)).Exits(ui.ExitDifference).Says("retry_budget.per_key.count", "2", "3")
 	})
 	t.Run("refusals", func(*testing.T) {
-		h.run("jobtypes", "re-enable", "verify", "--key", "never seen").Exits(ui.ExitFailed).Complains(`key "never seen" of job type verify is not disabled`)
+		h.run("resume", "verify:never seen", "--kind", "budget").Exits(ui.ExitFailed).Complains(`key "never seen" of job type verify is not disabled`)
 		h.run("jobs", "forgive", "verify", "never seen").Exits(ui.ExitFailed).Complains("nothing is held against key")
 		h.run("jobs", "mark-done", "verifi", "x").Exits(ui.ExitFailed).Complains("verifi")
 		h.run("jobs", "mark-done", "verify", "x", "--for", "soon").Exits(ui.ExitUsage).Complains("--for soon")
@@ -77,7 +77,7 @@ func TestRetryBudget(t *testing.T) {
 // ran runs the job type once and returns its result.
 func (h *harness) ran(jobType string) contract.JobGroupResult {
 	h.t.Helper()
-	return clitest.Decode[contract.JobGroupResult](h.run("jobtypes", "run", jobType, "--wait", "-o", "json"))
+	return clitest.Decode[contract.JobGroupResult](h.run("start", jobType, "--wait", "-o", "json"))
 }
 
 // reason is the first reason that explain gives.
@@ -115,7 +115,7 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	h.run("runs", "show", "verify").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m")
 	h.run("jobs", "disabled").OK().Says("verify", "bad", "retry budget", "sh exited with status 3")
 	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman holds verify`")
-	h.run("jobtypes", "list").OK().Says("1 key held back")
+	h.run("jobtypes").OK().Says("1 key held back")
 	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman resume --kind budget verify")
 
 	r := h.reason("verify")
@@ -161,14 +161,14 @@ func disableType(t *testing.T, h *harness, plain client.Client) {
 	skipped := clitest.Decode[struct {
 		starter.RunRef
 		contract.JobGroupResult
-	}](h.run("jobtypes", "run", "fragile", "--wait", "-o", "json").Exits(ui.ExitFailed))
+	}](h.run("start", "fragile", "--wait", "-o", "json").Exits(ui.ExitFailed))
 	assert.Equal(t, contract.CodeRetryBudget, h.reason(skipped.WorkflowID).Code, "the run has ended, and this is why")
 	assert.Equal(t, contract.OutcomeSkipped, skipped.Outcome)
 	assert.Contains(t, skipped.Reason, "RETRY_BUDGET: job type fragile is disabled until")
 	assert.Zero(t, skipped.Counts.Detected)
-	h.run("jobtypes", "list").OK().Says("by its retry budget")
+	h.run("jobtypes").OK().Says("by its retry budget")
 	h.run("jobs", "disabled", "fragile").OK().Says("(all)")
-	h.run("jobtypes", "detect", "fragile").OK().Says("good", "bad")
+	h.run("start", "fragile", "--dry-run").OK().Says("good", "bad")
 	assert.Equal(t, contract.CodeRetryBudget, h.reason("fragile").Code)
 	assert.Equal(t, "fragile", h.reason("fragile").Object)
 	documented(t, plain, contract.UpdateReEnable, "fragile", "")

@@ -41,7 +41,7 @@ func TestJobsLogs(t *testing.T) {
 	stop := h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
 	h.eventually("node-a", "workers", "-s", "online")
 	h.run("apply", "-c", h.write(chatty(dir))).OK()
-	h.run("jobtypes", "run", "chatty").OK()
+	h.run("start", "chatty").OK()
 	h.eventually("attempt 2 on stdout", "jobs", "logs", "job-00001", "--run", "chatty")
 	h.run("jobs", "logs", "job-00001", "--run", "chatty").OK().Says("bell   rings")
 	assert.NotContains(t, h.run("jobs", "logs", "job-00001", "--run", "chatty").Stdout, "last line")

@@ -100,7 +100,7 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	plain, err := client.Dial(client.Options{HostPort: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
 	require.NoError(t, err)
 	defer plain.Close()
-	run := clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
+	run := clitest.Decode[starter.RunRef](h.run("start", "slow", "-o", "json").OK()).WorkflowID
 	h.eventually("running", "jobs", "show", run+"/job-00001")
 
 	_, lines := operations(t)
@@ -139,7 +139,7 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	h.eventually(`"ended_at"`, "runs", "show", run, "-o", "json") // Only then may the next one start.
 
 	h.run("resume", "node-a").OK()
-	run = clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
+	run = clitest.Decode[starter.RunRef](h.run("start", "slow", "-o", "json").OK()).WorkflowID
 	h.eventually("running", "jobs", "show", run+"/job-00001")
 	send("update execute", contract.UpdateCancelItem)
 	h.eventually("canceled", "jobs", "show", run+"/job-00003")

@@ -78,9 +78,9 @@ func TestASecretIsStoredNowhere(t *testing.T) {
 	keep("plan", "-c", configuration)
 	h.run("apply", "-c", configuration).OK()
 	keep("plan", "-c", configuration)
-	keep("jobtypes", "detect", "leaky")
-	keep("jobtypes", "run", "leaky", "--wait")
-	keep("jobtypes", "run", "tasks", "--wait")
+	keep("start", "leaky", "--dry-run")
+	keep("start", "leaky", "--wait")
+	keep("start", "tasks", "--wait")
 	assert.Contains(t, keep("jobs", "logs", "job-00001", "--run", "leaky"), "*** *** printed-in-clear")
 	for _, args := range [][]string{
 		{"jobs", "list", "leaky", "-o", "json"},

@@ -132,7 +132,7 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	root := (&commands{&ui.Program{}}).root()
 	for group, names := range map[string]string{
-		"jobtypes": "list show set restore pause resume re-enable run detect backfill import", "runs": "list show watch pause resume set cancel",
+		"jobtypes": "import", "runs": "list show watch pause resume set cancel",
 		"jobs": "list show logs submit cancel expire disabled forgive mark-done", "workers": "cleanup",
 		"dag":  "validate render run retry skip approve reject add-tasks release list show watch cancel pause resume set",
 		"keys": "end-sessions",

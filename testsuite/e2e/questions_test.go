@@ -135,7 +135,7 @@ func TestTheTwelveQuestions(t *testing.T) {
 	}
 	later := func(hours int) string { return time.Now().UTC().Add(time.Duration(hours) * time.Hour).Format("15:04") }
 	o.apply(strings.NewReplacer("FROM", later(3), "TO", later(4)).Replace(fleetTypes) + idle.String())
-	o.ask("jobtypes", "pause", "scrub", "--note", "new disks on Thursday")
+	o.ask("pause", "scrub", "--note", "new disks on Thursday")
 
 	for range 3 {
 		require.Equal(t, contract.OutcomeCompleted, o.result(o.run("nightly"), time.Minute).Outcome)

@@ -96,10 +96,10 @@ func TestHandStartedRunsAreSeen(t *testing.T) {
 		view, err := c.client.Admission().View(t.Context(), contract.AdmissionFilter{})
 		return err == nil && len(view.Lanes) == 1 && view.Lanes[0].Holder != nil
 	})
-	said, code = c.says("jobtypes", "run", "other")
+	said, code = c.says("start", "other")
 	assert.Zero(t, code)
 	assert.Contains(t, said, "which waits for lane default behind group/holder-adhoc-by-hand")
-	said, code = c.says("jobtypes", "run", "nightly")
+	said, code = c.says("start", "nightly")
 	assert.Equal(t, 1, code, said)
 	assert.Contains(t, said, "skipped: WINDOW_CLOSED")
 	testsuite.WaitFor(t, time.Minute, "the skipped run in status", func() bool {

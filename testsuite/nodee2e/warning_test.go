@@ -74,7 +74,7 @@ func TestAProgramThatWarns(t *testing.T) {
 		require.NoError(t, err, program)
 		assert.Equal(t, "kept", string(restored), program)
 	}
-	waited := s.Start("jobtypes", "run", "plain", "--wait")
+	waited := s.Start("start", "plain", "--wait")
 	assert.Equal(t, ui.ExitWarning, waited.Code(t, time.Minute), "%s%s", waited.Stdout.Last(), waited.Stderr.Last())
 
 	spec := filepath.Join(s.Dir, "two.yaml")

@@ -49,17 +49,17 @@ func TestAllSevenJobTypes(t *testing.T) {
 	filled = everyRule.ReplaceAllString(filled, "every: 365d, first_run: scheduled}") // Due only when the test starts it.
 	filled = strings.ReplaceAll(filled, "enabled: false", "enabled: true")
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
-	assert.Contains(t, s.Command("jobtypes", "detect", "vacuum", "--config", path), "2 found, by weed-1")
+	assert.Contains(t, s.Command("start", "jobtype/vacuum", "--dry-run", "--config", path), "2 found, by weed-1")
 	s.applyFile(path, 0)
-	assert.Contains(t, s.Command("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=0.4"), "params.worker.garbage_threshold: 0.3 → 0.4")
-	assert.Contains(t, s.output("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=7"), "got 7, want 1")
+	assert.Contains(t, s.Command("set", "vacuum", "params.worker.garbage_threshold=0.4"), "params.worker.garbage_threshold: 0.3 → 0.4")
+	assert.Contains(t, s.output("set", "vacuum", "params.worker.garbage_threshold=7"), "got 7, want 1")
 	for _, jobType := range fakeworker.JobTypes() {
 		found := 2
 		if jobType == "admin_script" || jobType == "s3_lifecycle" {
 			found = 1 // Their max_jobs_per_detection.
 		}
 		proposed, started := len(one.Stdout.With("propose")), len(one.Stdout.With("start"))
-		s.Command("jobtypes", "run", jobType)
+		s.Command("start", jobType)
 		s.awaitLines(started+found, "start", one)
 		s.awaitLines(started+found, "end", one)
 		s.checkVerbatim(jobType, one.Stdout.With("propose")[proposed:], one.Stdout.With("start")[started:])

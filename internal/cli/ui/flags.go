@@ -67,6 +67,7 @@ const (
 	FlagReason    = "reason"
 	FlagLimit     = "limit"
 	FlagYes       = "yes"
+	FlagParam     = "param"
 	FlagFile      = "file"
 	FlagFollow    = "follow"
 	FlagLogLevel  = "log-level"

@@ -53,6 +53,14 @@ func (p *ParamFlag) String() string {
 	return strings.Join(parts, " ")
 }
 
+// Pairs returns the values of a [ParamFlag].
+func Pairs(ctx *cli.Context, name string) [][2]string {
+	if params, ok := ctx.Generic(name).(*ParamFlag); ok && params != nil {
+		return params.Given
+	}
+	return nil
+}
+
 // TextsFlag collects texts. The parser's list would split them at commas.
 type TextsFlag struct{ given []string }
 

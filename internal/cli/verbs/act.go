@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
@@ -49,33 +50,28 @@ Examples:
 
 func (c *commands) startFile(ctx *cli.Context, file string) error {
 	if ctx.Bool(ui.FlagDryRun) {
-		line := to("dag validate", file).and("--commands").with(ctx, flagParam).uses(ui.FlagDryRun)
+		line := to("dag validate", file).and("--commands").with(ctx, ui.FlagParam).uses(ui.FlagDryRun)
 		line.offline = true
 		return c.forward(ctx, line)
 	}
-	line := to("dag run", file).with(ctx, flagParam, flagAs, "dev").uses(ui.FlagWait)
+	line := to("dag run", file).with(ctx, ui.FlagParam, flagAs, "dev").uses(ui.FlagWait)
 	if ctx.Bool(ui.FlagWait) || ctx.Bool("dev") {
 		return c.forward(ctx, line.and("--watch"))
 	}
 	return c.forward(ctx, line.and("--detach"))
 }
 
-func (c *commands) startLine(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+func (c *commands) startLine(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 	backfill := ctx.String("backfill")
 	switch {
 	case t.Kind == ref.DAG:
 		return old{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.Name, t.Name)
 	case backfill != "":
-		from, until, _ := strings.Cut(backfill, "..")
-		line := to("jobtypes backfill", t.Name).with(ctx, ui.FlagDryRun).uses("backfill").and("--from=" + from)
-		if until != "" {
-			line = line.and("--to=" + until)
-		}
-		return line, nil
+		return act(t.Name, func() error { return jobtypes.Backfill(c.Program, ctx, client, t.Name, backfill) }).uses("backfill", ui.FlagDryRun), nil
 	case ctx.Bool(ui.FlagDryRun):
-		return to("jobtypes detect", t.Name).with(ctx, flagParam).uses(ui.FlagDryRun), nil
+		return act(t.Name, func() error { return jobtypes.Detect(c.Program, ctx, client, t.Name) }).uses(ui.FlagParam, ui.FlagDryRun), nil
 	}
-	return to("jobtypes run", t.Name).with(ctx, flagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
+	return act(t.Name, func() error { return jobtypes.Start(c.Program, ctx, client, t.Name) }).uses(ui.FlagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
 }
 
 func (c *commands) submit() *cli.Command {
@@ -102,7 +98,7 @@ Examples:
 			if err != nil || parsed.Name == "" || parsed.AtRun || parsed.Item != "" || parsed.Kind != "" && parsed.Kind != ref.JobType {
 				return ui.Usagef("%s is no job type or key: write TYPE or TYPE:KEY, see %s --help", ctx.Args().First(), ui.HelpName(ctx))
 			}
-			line := to("jobs submit").with(ctx, ui.FlagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait, ui.FlagDryRun).uses(flagParam, "label").and("--type=" + parsed.Name)
+			line := to("jobs submit").with(ctx, ui.FlagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait, ui.FlagDryRun).uses(ui.FlagParam, "label").and("--type=" + parsed.Name)
 			if parsed.HasKey {
 				line = line.and("--key=" + parsed.Key)
 			}
@@ -113,7 +109,7 @@ Examples:
 					line = line.and("--label=" + label)
 				}
 			}
-			if params := values(ctx, flagParam); len(params) > 0 {
+			if params := values(ctx, ui.FlagParam); len(params) > 0 {
 				text, err := ui.ParamsJSON(params)
 				if err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	typecli "github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/cli/workers"
@@ -56,7 +57,7 @@ Examples:
 					c.Complain("note: %s continues; to pause it: roundsman pause %s", open, open)
 				}
 			}
-			return to("jobtypes pause", t.Name).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			return act(t.Name, func() error { return typecli.Pause(c.Program, ctx, client, t.Name) }).uses(ui.FlagReason), nil
 		}),
 	}
 }
@@ -99,7 +100,7 @@ Examples:
 			}
 			switch {
 			case t.IsKey() && ctx.String(flagKind) == holdBudget:
-				return to("jobtypes re-enable", t.Parsed.Name).and("--key=" + t.Parsed.Key).uses(flagKind), nil
+				return act(t.Text, func() error { return typecli.ReEnable(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).uses(flagKind), nil
 			case t.IsKey():
 				return to("jobs forgive", t.Parsed.Name, t.Parsed.Key).uses(flagKind), nil
 			case t.Kind == ref.Worker:
@@ -182,10 +183,12 @@ func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name str
 		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
 		switch known = types[0]; {
 		case known.Paused && known.HeldBack != nil && kind == holdAll:
-			if err := c.forward(ctx, to("jobtypes resume", name).uses(flagKind)); err != nil {
-				return old{}, err
-			}
-			kind = holdBudget
+			return act(name, func() error {
+				if err := typecli.Resume(c.Program, ctx, client, name); err != nil {
+					return err
+				}
+				return typecli.ReEnable(c.Program, ctx, client, name, "")
+			}).uses(flagKind), nil
 		case known.Paused && known.HeldBack != nil:
 			return old{}, twoHolds(name, holdPause, holdBudget)
 		case known.HeldBack != nil:
@@ -193,9 +196,9 @@ func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name str
 		}
 	}
 	if kind == holdBudget {
-		return to("jobtypes re-enable", name).uses(flagKind), nil
+		return act(name, func() error { return typecli.ReEnable(c.Program, ctx, client, name, "") }).uses(flagKind), nil
 	}
-	return to("jobtypes resume", name).uses(flagKind), nil
+	return act(name, func() error { return typecli.Resume(c.Program, ctx, client, name) }).uses(flagKind), nil
 }
 
 func (c *commands) decide(name, usage, reason string) *cli.Command {
@@ -292,11 +295,7 @@ func (c *commands) setLine(ctx *cli.Context, client *starter.Client, t target.Ta
 	case t.IsRun() && ctx.IsSet(ui.FlagFile):
 		return to("dag add-tasks", t.Run.WorkflowID, ctx.String(ui.FlagFile)).uses(ui.FlagFile), nil
 	case t.Kind == ref.JobType && restore != "":
-		line := to("jobtypes restore", t.Name).uses("restore")
-		if restore != "last" {
-			line = line.and("--entry=" + restore)
-		}
-		return line, nil
+		return act(t.Name, func() error { return typecli.Restore(c.Program, ctx, client, t.Name, restore) }).uses("restore"), nil
 	case len(given) == 0:
 		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
 	case t.IsRun():
@@ -305,7 +304,7 @@ func (c *commands) setLine(ctx *cli.Context, client *starter.Client, t target.Ta
 		without := given[slices.IndexFunc(given, hasNoValue)]
 		return old{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.Name)
 	case t.Kind == ref.JobType:
-		return to("jobtypes set", append([]string{t.Name}, given...)...), nil
+		return act(t.Name, func() error { return typecli.Set(c.Program, ctx, client, t.Name, given) }), nil
 	case t.Kind == ref.Pool:
 		return act(t.Name, func() error { return workers.ResizePool(c.Program, ctx, client, t.Name, given) }), nil
 	}

@@ -15,7 +15,7 @@ func limitFlag() cli.Flag {
 }
 
 func paramFlag() cli.Flag {
-	return &cli.GenericFlag{Name: flagParam, Aliases: []string{"p"}, Value: &ui.ParamFlag{}, Usage: "`KEY=VALUE` of the params, for this run alone"}
+	return &cli.GenericFlag{Name: ui.FlagParam, Aliases: []string{"p"}, Value: &ui.ParamFlag{}, Usage: "`KEY=VALUE` of the params, for this run alone"}
 }
 
 func sortFlag() cli.Flag {
@@ -23,7 +23,6 @@ func sortFlag() cli.Flag {
 }
 
 const (
-	flagParam  = "param"
 	flagSince  = "since"
 	flagUntil  = "until"
 	flagForce  = "force"

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,7 +14,7 @@ import (
 )
 
 func (c *commands) fleet() []*cli.Command {
-	return []*cli.Command{c.remove(), c.jobtypes()}
+	return []*cli.Command{c.remove()}
 }
 
 func (c *commands) remove() *cli.Command {
@@ -41,29 +40,5 @@ Examples:
 			}
 			return e, c.sure(ctx, "delete "+string(t.Kind)+" "+t.Name+"?")
 		}),
-	}
-}
-
-func (c *commands) jobtypes() *cli.Command {
-	return &cli.Command{
-		Name: "jobtypes", Usage: "list job types: state, last run, next run",
-		Description: `STATE is an outcome of the last run, or bad: failed, partial or timeout.
-
-Examples:
-  roundsman jobtypes
-  roundsman jobtypes -s bad
-  roundsman jobtypes --output json | jq -r '.job_types[] | select(.paused) | .name'`,
-		Flags: ui.ListFlags(ui.StateFlag("bad or the outcome of the last run")),
-		Action: func(ctx *cli.Context) error {
-			line := to("jobtypes list").uses(ui.FlagState)
-			wanted, err := ui.Outcomes(ctx, ui.StateBad)
-			if err != nil {
-				return err
-			}
-			if len(wanted) > 0 {
-				line = line.and("--outcome=" + strings.Join(wanted, ","))
-			}
-			return c.forward(ctx, line)
-		},
 	}
 }

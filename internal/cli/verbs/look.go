@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/cli/workers"
@@ -178,7 +179,7 @@ func (c *commands) showLine(ctx *cli.Context, client *starter.Client, t target.T
 		return to("explain", "receiver/"+t.Name), nil
 	case ref.JobType, ref.APIKey:
 	}
-	return to("jobtypes show", t.Name), nil
+	return act(t.Name, func() error { return jobtypes.Show(c.Program, ctx, client, t.Name) }), nil
 }
 
 func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {

@@ -84,8 +84,12 @@ func (a *arranged) take(root *cli.Command, word string) {
 }
 
 func (a *arranged) checked() (*arranged, error) {
-	if a.former != nil && len(a.args) > 0 {
-		a.args[0] = a.former.kind + a.args[0]
+	if a.former != nil && !a.help {
+		args, err := a.former.args(a.args)
+		if err != nil {
+			return a, err
+		}
+		a.args = args
 	}
 	here := strings.TrimSpace("roundsman " + strings.Join(a.path, " "))
 	if holdsOthers(a.command) && len(a.args) > 0 {

@@ -114,7 +114,7 @@ func TestOperatingACluster(t *testing.T) {
 func completeAndFail(t *testing.T, h *harness) {
 	o := h.run("start", "quick", "--wait").OK()
 	o.Says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
-	h.run("runs", "show", "quick").OK().Says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
+	h.run("show", "quick@").OK().Says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
 	h.run("resources").OK()
 	h.eventually("lane default", "resources", "lane/default", "--past")
 	past := clitest.Decode[contract.PastGrants](h.run("resources", "lane/default", "--past", "-o", "json").OK())
@@ -122,24 +122,24 @@ func completeAndFail(t *testing.T, h *harness) {
 	jobs := clitest.Decode[struct {
 		Jobs  []starter.Item `json:"items"`
 		Total int            `json:"total"`
-	}](h.run("jobs", "list", "quick", "--state", "completed", "-o", "json").OK())
+	}](h.run("jobs", "quick", "--state", "completed", "-o", "json").OK())
 	assert.Equal(t, 3, jobs.Total)
-	h.run("jobs", "show", jobs.Jobs[0].Ref().String()).OK().Says("completed", "node-a", "TRY", "ENDED AS", "result  did a", `data    {"exit_code":0}`)
+	h.run("show", jobs.Jobs[0].Ref().String()).OK().Says("completed", "node-a", "TRY", "ENDED AS", "result  did a", `data    {"exit_code":0}`)
 	shown := clitest.Decode[struct {
 		Result jobtype.Result `json:"result"`
-	}](h.run("jobs", "show", jobs.Jobs[1].Ref().String(), "-o", "json").OK())
+	}](h.run("show", jobs.Jobs[1].Ref().String(), "-o", "json").OK())
 	assert.Equal(t, "did b\n", shown.Result.Output)
 
 	failed := h.run("start", "broken", "--wait").Exits(ui.ExitFailed)
 	failed.Says("broken: partial in", "bad: ", "no such disk")
-	h.run("jobs", "list", "broken", "--state", "failed").OK().Says("bad", "no such disk")
+	h.run("jobs", "broken", "--state", "failed").OK().Says("bad", "no such disk")
 	again := h.run("start", "broken", "--wait", "--output", "json").Exits(ui.ExitFailed)
 	result, last := clitest.Decode[contract.JobGroupResult](again), clitest.Decode[starter.RunRef](again)
 	assert.Equal(t, contract.OutcomePartial, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Failed)
 
-	h.eventually("partial", "runs", "list", "--job-type", "broken", "--outcome", "partial")
-	h.run("runs", "watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
+	h.eventually("partial", "runs", "broken", "-s", "partial")
+	h.run("watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
 
 	h.run("pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: shorten it (a Schedule stores 1000 bytes, with author and time)")
 	h.run("pause", "quick").OK()
@@ -158,8 +158,8 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("explain", "broken", "job-00001").OK().Says("job group/broken-", "/job-00001: completed", "it has ended: it waits for nothing")
 	h.run("explain", "broken", "job-00002").OK().Says("/job-00002: failed", "it ended", "no such disk", "`roundsman show group/broken-")
 	h.run("explain", "broken", "word").Exits(ui.ExitFailed).Complains("a job, DAG run or task named broken/word does not exist: write dag/NAME/RUN")
-	h.run("jobs", "show", "broken/word").Exits(ui.ExitFailed).Complains("DAG of " + last.WorkflowID + " does not exist: handler command executes its jobs; name a job that has a DAG (see `roundsman jobs " + last.WorkflowID + "`)")
-	h.run("jobs", "show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
+	h.run("show", "broken/word").Exits(ui.ExitFailed).Complains("DAG of " + last.WorkflowID + " does not exist: handler command executes its jobs; name a job that has a DAG (see `roundsman jobs " + last.WorkflowID + "`)")
+	h.run("show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
 	h.run("jobtypes").OK().Says("partial")
 	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial", `no such disk\" >&2; exit 3`)
 	h.run("explain", "quik").Exits(ui.ExitFailed).Complains("quik is no job type, worker, run, job, DAG or receiver", "did you mean quick?")
@@ -183,7 +183,7 @@ func operateWorkers(t *testing.T, h *harness) {
 	h.run("drain", "node-z").Exits(ui.ExitFailed).Complains("node-z")
 	h.run("show", "worker/node-z").Exits(ui.ExitFailed).Complains("worker node-z does not exist", "did you mean node-a?")
 	h.run("jobtypes", "show", "qui").Exits(ui.ExitFailed).Complains("job type qui does not exist", "did you mean quick?")
-	h.run("runs", "show", "brokn").Exits(ui.ExitFailed).Complains("did you mean broken?")
+	h.run("show", "brokn@").Exits(ui.ExitFailed).Complains("did you mean broken?")
 	h.run("workers", "cleanup", "--all-offline").OK().Says("nothing to remove")
 	workers := clitest.Decode[struct {
 		Workers []contract.WorkerDetail `json:"workers"`
@@ -200,18 +200,18 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("start", "slow", "--dry-run").OK().Says("one", "two", "three", "completed: 3 found, by node-a")
 
 	run := clitest.Decode[starter.RunRef](h.run("start", "slow", "-o", "json").OK())
-	h.eventually("running", "jobs", "show", run.WorkflowID+"/job-00001")
-	assert.NotContains(t, h.run("jobs", "show", run.WorkflowID+"/job-00001").OK().Stdout, "not taken", "the attempt runs")
+	h.eventually("running", "show", run.WorkflowID+"/job-00001")
+	assert.NotContains(t, h.run("show", run.WorkflowID+"/job-00001").OK().Stdout, "not taken", "the attempt runs")
 	h.run("start", "slow").Exits(ui.ExitFailed).Complains("still runs", "roundsman watch")
-	h.eventually("40%", "jobs", "list", "slow")
-	h.run("runs", "show", "slow").OK().Says("running", "1 pending, 2 running", "waiting for the gate")
+	h.eventually("40%", "jobs", "slow")
+	h.run("show", "slow@").OK().Says("running", "1 pending, 2 running", "waiting for the gate")
 	h.run("runs", "-s", "open", "--limit", "0").OK().Says("slow")
-	h.run("jobs", "show", "job-00003", "--run", "slow").OK().Says("pending", "global_execution_concurrency")
+	h.run("show", "slow/job-00003").OK().Says("pending", "global_execution_concurrency")
 
-	h.run("jobs", "cancel", "job-00003", "--run", "slow", "--reason", "not today").OK().Says("cancel requested")
-	h.eventually("canceled", "jobs", "show", "job-00003", "--run", "slow")
-	h.run("jobs", "cancel", "job-00003", "--run", "slow").Exits(ui.ExitFailed).Complains("already ended")
-	h.run("jobs", "cancel", "job-00077", "--run", "slow").Exits(ui.ExitFailed).Complains("UNKNOWN_ITEM", "roundsman show")
+	h.run("cancel", "slow/job-00003", "--reason", "not today").OK().Says("cancel requested")
+	h.eventually("canceled", "show", "slow/job-00003")
+	h.run("cancel", "slow/job-00003").Exits(ui.ExitFailed).Complains("already ended")
+	h.run("cancel", "slow/job-00077").Exits(ui.ExitFailed).Complains("UNKNOWN_ITEM", "roundsman show")
 	steered(t, h, gate)
 	drain := h.begin("drain", "node-a")
 	drain.waitFor(t, "still running")
@@ -224,42 +224,42 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.eventually("DRAINING", "workers")
 	h.run("resume", "node-a").OK()
 
-	h.run("runs", "cancel", "slow", "--reason", "enough", "--wait").OK().Says("cancel requested: " + run.WorkflowID)
+	h.run("cancel", "slow", "--reason", "enough", "--wait").OK().Says("cancel requested: " + run.WorkflowID)
 	(<-drained).Exits(ui.ExitFailed).Complains("node-a is ONLINE again")
-	h.run("runs", "show", run.WorkflowID).OK().Says("canceled", "enough")
-	h.run("runs", "cancel", "slow").Exits(ui.ExitFailed).Complains("already ended")
+	h.run("show", run.WorkflowID).OK().Says("canceled", "enough")
+	h.run("cancel", "slow").Exits(ui.ExitFailed).Complains("already ended")
 
 	// Without a reason it is the same request as the Web UI's button.
 	interrupt := h.background("start", "slow", "--watch")
-	h.eventually("running", "jobs", "show", "slow/job-00001")
+	h.eventually("running", "show", "slow/job-00001")
 	interrupt().Exits(ui.ExitFailed).Complains("interrupted: group/slow-", "continues; follow it with `roundsman watch group/slow-")
-	h.run("runs", "cancel", "slow", "--wait").OK()
-	h.run("runs", "show", "slow").OK().Says("canceled")
+	h.run("cancel", "slow", "--wait").OK()
+	h.run("show", "slow@").OK().Says("canceled")
 }
 
 // steered changes an open run, and cancels one of its jobs.
 func steered(t *testing.T, h *harness, gate string) {
-	h.run("runs", "set", "slow", "retry_limit=3", "max_runtime=2h").OK().Says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
-	h.run("runs", "set", "slow", "retry_limit=3").OK().Says("it is so already")
+	h.run("set", "slow@", "retry_limit=3", "max_runtime=2h").OK().Says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
+	h.run("set", "slow@", "retry_limit=3").OK().Says("it is so already")
 	changed := clitest.Decode[struct {
 		Changed []contract.FieldChange `json:"changed"`
-	}](h.run("runs", "set", "slow", "retry_limit=2", "-o", "json").OK())
+	}](h.run("set", "slow@", "retry_limit=2", "-o", "json").OK())
 	assert.Equal(t, []contract.FieldChange{{Path: "policy.retry_limit", Before: "3", After: "2"}}, changed.Changed)
-	refused := h.run("runs", "set", "slow", "retry_limit=999", "max_runtime=1h").Exits(ui.ExitFailed)
+	refused := h.run("set", "slow@", "retry_limit=999", "max_runtime=1h").Exits(ui.ExitFailed)
 	refused.Complains("retry_limit: 999 is out of range")
 	assert.NotContains(t, refused.Stderr, "retryable", "the workflow's own words only")
-	snapshot := clitest.Decode[starter.Snapshot](h.run("runs", "show", "slow", "-o", "json").OK())
+	snapshot := clitest.Decode[starter.Snapshot](h.run("show", "slow@", "-o", "json").OK())
 	assert.Equal(t, jobtype.Duration(2*time.Hour), snapshot.Group.Policy.MaxRuntime, "a refused change changes nothing")
 
-	h.run("runs", "pause", "slow", "--note", "backup").OK().Says("pause requested")
-	h.eventually("backup", "runs", "show", "slow")
-	h.run("runs", "resume", "slow").OK().Says("resume requested")
-	h.run("jobs", "expire", "job-00001", "--run", "slow", "--reason", "burned down").OK().Says("expire requested")
-	h.eventually("stale", "jobs", "show", "job-00001", "--run", "slow")
-	h.run("jobs", "expire", "job-00001", "--run", "slow").Exits(ui.ExitFailed).Complains("already ended", "nothing to cancel")
-	h.run("jobs", "list", "slow", "--state", "stale").OK().Says("job-00001", "burned down; its handler on node-a may still run")
-	h.run("jobs", "list", "slow", "--state", "running").OK().Says("job-00002")
-	h.run("jobs", "list", "slow", "--state", "assigned", "--state", "not_started").OK().Says("no jobs match")
+	h.run("pause", "slow@", "--note", "backup").OK().Says("pause requested")
+	h.eventually("backup", "show", "slow@")
+	h.run("resume", "slow@").OK().Says("resume requested")
+	h.run("cancel", "--force", "-y", "slow/job-00001", "--reason", "burned down").OK().Says("expire requested")
+	h.eventually("stale", "show", "slow/job-00001")
+	h.run("cancel", "--force", "-y", "slow/job-00001").Exits(ui.ExitFailed).Complains("already ended", "nothing to cancel")
+	h.run("jobs", "slow", "--state", "stale").OK().Says("job-00001", "burned down; its handler on node-a may still run")
+	h.run("jobs", "slow", "--state", "running").OK().Says("job-00002")
+	h.run("jobs", "slow", "--state", "assigned", "--state", "not_started").OK().Says("no jobs match")
 
 	h.run("set", "slow", "retry_limit=7").OK().Says("slow: policy.retry_limit: 0 → 7")
 	h.run("set", "slow", "retry_limit=7").OK().Says("it is so already")
@@ -279,8 +279,8 @@ func steered(t *testing.T, h *harness, gate string) {
 func watched(t *testing.T, h *harness, gate string) {
 	h.run("start", "slow").OK()
 	watching := make(chan clitest.Outcome, 1)
-	go func() { watching <- h.run("runs", "watch", "slow", "--interval", "100ms", "--output", "json") }()
-	h.eventually("running", "jobs", "show", "job-00002", "--run", "slow")
+	go func() { watching <- h.run("watch", "slow", "--output", "json") }()
+	h.eventually("running", "show", "slow/job-00002")
 	touch(t, gate)
 	o := (<-watching).OK()
 	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")

@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -100,13 +99,8 @@ func flagValues(command *cli.Command, name string) ([]string, bool) {
 	switch name {
 	case ui.FlagState, "s":
 		return stateValues(command), true
-	case runs.FlagOutcome:
-		return ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), true
 	case "kind":
-		if command.HelpName == ui.ProgramName+" resume" {
-			return []string{"pause", "budget", "done", "failure", "all"}, true
-		}
-		return []string{string(starter.KindGroup), string(starter.KindDAG)}, true
+		return []string{"pause", "budget", "done", "failure", "all"}, true
 	case ui.FlagLogLevel:
 		return []string{"debug", "info", "warn", "error"}, true
 	case ui.FlagLogFormat:

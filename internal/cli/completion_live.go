@@ -40,7 +40,7 @@ var liveArguments = map[string]string{ //nolint:gochecknoglobals // constant tab
 }
 
 var liveFlags = map[string]string{ //nolint:gochecknoglobals // constant table
-	ui.FlagJobType: liveTypes, "t": liveTypes, ui.FlagRun: liveRunIDs, "node": liveWorkers, "worker": liveWorkers, "test": liveTold,
+	"worker": liveWorkers, "test": liveTold,
 }
 
 func group(command *cli.Command) string {

@@ -20,12 +20,12 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	}
 	assert.Equal(t, []string{"labelled", "served", "unserved"}, offered("jobtypes", "show", ""))
 	assert.Equal(t, []string{"unserved"}, offered("explain", "un"))
-	assert.Equal(t, []string{"served"}, offered("runs", "list", "--job-type", "se"))
-	assert.Equal(t, []string{"failed"}, offered("jobs", "list", "--state", "fai"))
-	assert.Equal(t, []string{"failed"}, offered("jobs", "list", "-s", "fai"))
-	assert.Equal(t, []string{"partial"}, offered("runs", "list", "--outcome", "par"))
+	assert.Equal(t, []string{"served"}, offered("runs", "se"))
+	assert.Equal(t, []string{"failed"}, offered("jobs", "--state", "fai"))
+	assert.Equal(t, []string{"failed"}, offered("jobs", "-s", "fai"))
+	assert.Equal(t, []string{"partial"}, offered("runs", "-s", "par"))
 
-	assert.Equal(t, []string{"-took", "took"}, append(offered("runs", "list", "--sort", "-to"), offered("runs", "list", "--sort", "to")...))
+	assert.Equal(t, []string{"-took", "took"}, append(offered("runs", "--sort", "-to"), offered("runs", "--sort", "to")...))
 
 	h.run("jobtypes", "-s", "failed").Exits(ui.ExitFailed).Says("no job types match")
 	assert.Equal(t, "labelled\nserved\nunserved\n", h.run("jobtypes", "-o", "name").OK().Stdout)
@@ -34,8 +34,8 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	h.run("jobtypes", "-o", "wide").Exits(ui.ExitFailed).Says("LANE", "ABOUT")
 	assert.NotContains(t, h.run("jobtypes").Exits(ui.ExitFailed).Stdout, "LANE")
 	assert.NotContains(t, h.run("jobtypes", "--no-headers").Exits(ui.ExitFailed).Stdout, "HANDLER")
-	assert.Empty(t, h.run("runs", "list", "--no-headers").OK().Complains("no runs yet").Stdout)
-	assert.Empty(t, h.run("runs", "list", "-o", "name").OK().Stdout)
+	assert.Empty(t, h.run("runs", "--no-headers").OK().Complains("no runs yet").Stdout)
+	assert.Empty(t, h.run("runs", "-o", "name").OK().Stdout)
 
 	away := offline(t)
 	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "").OK().Stdout)

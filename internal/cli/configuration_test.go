@@ -117,11 +117,11 @@ func TestAFaultElsewhereKeepsNobodyFromTheServer(t *testing.T) {
 		h.run("jobtypes", "-c", file).OK().Complains("warning: "+file, warned)
 		h.run("plan", "-c", file).Exits(ui.ExitUsage)
 	}
-	told := h.run("runs", "list", "-c", h.write("version: 1\n"+temporal+"job_types: {}\n")).OK()
+	told := h.run("runs", "-c", h.write("version: 1\n"+temporal+"job_types: {}\n")).OK()
 	assert.Empty(t, told.Stderr)
 	for _, hidden := range []string{"version: [\n", "version: 1\ntemporl: {address: 'elsewhere:1'}\n", "version: 1\ntemporal: {adress: x}\n"} {
 		file := h.write(hidden)
-		h.run("runs", "list", "-c", file).Exits(ui.ExitUsage).Complains(file)
-		h.run("runs", "list", "-c", file, "--address", address).OK().Complains("warning: "+file, warned)
+		h.run("runs", "-c", file).Exits(ui.ExitUsage).Complains(file)
+		h.run("runs", "-c", file, "--address", address).OK().Complains("warning: "+file, warned)
 	}
 }

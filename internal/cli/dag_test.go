@@ -265,21 +265,12 @@ func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"dag", "render", nine, "--collapse", "yes"}, "--collapse yes"},
 		{[]string{"dag", "render", nine, "--direction", "up"}, "--direction up"},
 		{[]string{"dag", "render", nine, "--around", "10"}, "has no task 10"},
-		{[]string{"dag", "show"}, "RUN is missing"},
-		{[]string{"dag", "show", "x", "--state", "stale"}, "must be one of pending, ready"},
-		{[]string{"dag", "show", "x", "--limit", "0"}, "--limit 0"},
-		{[]string{"dag", "list", "Not A Name"}, "must start with a-z"},
-		{[]string{"dag", "list", "--limit", "0"}, "--limit 0"},
-		{[]string{"dag", "watch", "x", "--interval", "1ms"}, "at least 100ms"},
 		{[]string{"dag", "skip", "x"}, "TASK... is missing"},
 		{[]string{"dag", "approve", "x"}, "TASK... is missing"},
 		{[]string{"dag", "add-tasks", "x"}, "FILE is missing"},
 		{[]string{"dag", "add-tasks", "x", "/nonexistent.yaml"}, "/nonexistent.yaml"},
 		{[]string{"dag", "retry", "x", "--as", "a/b"}, `--as: run name "a/b"`},
 		{[]string{"dag", "retry", "x", "--accept-diff"}, "give its FILE after the RUN"},
-		{[]string{"dag", "cancel", "x", "--task", "a", "--wait"}, "does not go with --task"},
-		{[]string{"dag", "set", "x"}, "--concurrency"},
-		{[]string{"dag", "set", "x", "--concurrency", "501"}, "from 1 to 500"},
 	}
 	for _, tt := range tests {
 		o := h.run(tt.args...).Exits(ui.ExitUsage).Complains("roundsman: ", tt.says)

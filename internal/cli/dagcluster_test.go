@@ -75,27 +75,23 @@ func runAndResume(t *testing.T, h *harness) {
 
 	h.run("dag", "run", nine, "--as", "broken", "--param", "four=false").Exits(ui.ExitFailed).
 		Says("nine: started dag/nine/broken", "nine: failed in", "6 completed, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman retry dag/nine/broken")
-	h.run("dag", "show", "dag/nine/broken").OK().Says("failed", "false exited with status 1", "upstream_failed")
+	h.run("show", "dag/nine/broken").OK().Says("failed", "false exited with status 1", "upstream_failed")
 	h.run("explain", "nine/broken").OK().Says("dag run dag/nine/broken: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "repair it, then `roundsman retry dag/nine/broken`")
 	h.run("explain", "nine/broken", "4").OK().Says("dag/nine/broken/4: failed", "4 on node-", "exited with status 1", "repair it, then `roundsman retry dag/nine/broken`")
-	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "completed", `data  {"exit_code":0}`)
-	left := clitest.Decode[struct {
-		Item starter.ItemDetail `json:"item"`
-	}](h.run("dag", "show", "nine/good", "--task", "4", "-o", "json").OK())
-	require.NotNil(t, left.Item.Result)
-	assert.NotEmpty(t, left.Item.Result.Data)
-	h.run("jobs", "show", "nine/good/4").OK().Says("dag/nine/good/4", "completed", "TRY", "ENDED AS", "node-a", `data  {"exit_code":0}`)
-	for _, item := range clitest.Decode[itemList](h.run("jobs", "list", "nine/good", "-o", "json").OK()).Items {
+	left := clitest.Decode[starter.ItemDetail](h.run("show", "nine/good/4", "-o", "json").OK())
+	require.NotNil(t, left.Result)
+	assert.NotEmpty(t, left.Result.Data)
+	h.run("show", "nine/good/4").OK().Says("dag/nine/good/4", "completed", "TRY", "ENDED AS", "node-a", `data  {"exit_code":0}`)
+	for _, item := range clitest.Decode[itemList](h.run("jobs", "nine/good", "-o", "json").OK()).Items {
 		assert.False(t, item.StartedAt.IsZero() || item.EndedAt.Before(item.StartedAt), "%s has the times of its attempt in lists", item.ID)
 	}
-	h.run("jobs", "list", "nine/broken", "--state", "failed").OK().Says("4 ", "false exited with status 1")
-	found := clitest.Decode[itemList](h.run("jobs", "list", "--node", "node-a", "--state", "failed", "--since", "1h", "-o", "json").OK())
+	h.run("jobs", "nine/broken", "--state", "failed").OK().Says("4 ", "false exited with status 1")
+	found := clitest.Decode[itemList](h.run("jobs", "node-a", "--state", "failed", "--since", "1h", "-o", "json").OK())
 	require.NotEmpty(t, found.Items)
 	assert.Equal(t, "dag/nine/broken/4", found.Items[0].Ref().String())
 	h.run("explain", "nine/broken", "9").OK().Says("UPSTREAM(", "`roundsman explain dag/nine/broken/4`")
-	o := h.run("dag", "show", "nine/broken", "--state", "failed").OK().Says("4 ")
-	assert.NotContains(t, o.Stdout, "upstream_failed  ")
-	bad := clitest.Decode[itemList](h.run("dag", "show", "nine/broken", "-o", "json").OK())
+	assert.NotContains(t, h.run("jobs", "nine/broken", "-s", "failed").OK().Says("4 ").Stdout, "upstream_failed  ")
+	bad := clitest.Decode[itemList](h.run("show", "nine/broken", "-o", "json").OK())
 	states := map[string]string{}
 	for _, item := range bad.Items {
 		states[item.ID] = item.State
@@ -109,7 +105,7 @@ func runAndResume(t *testing.T, h *harness) {
 	for id, from := range map[string]string{"1": "dag/nine/broken", "8": "dag/nine/broken", "4": "", "7": "", "9": ""} {
 		assert.Equal(t, from, resumed.Tasks[id].FromRun, id)
 	}
-	h.run("dag", "show", "nine/again").OK().Says("FROM", "dag/nine/broken")
+	h.run("show", "nine/again").OK().Says("FROM", "dag/nine/broken")
 	h.run("dag", "retry", "nine/again").Exits(ui.ExitFailed).Complains("nothing to execute again", "--from")
 	from := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/again", "--from", "6", "--as", "six", "-o", "json").OK())
 	assert.Empty(t, from.Tasks["6"].FromRun)
@@ -122,22 +118,18 @@ func runAndResume(t *testing.T, h *harness) {
 	picture.Says("✗ failed", "⊘ upstream failed", "dag/nine/broken (failed)")
 	h.run("dag", "render", nine, "--run", "nine/broken", "--format", "dot").OK().Says("✗ failed", "n0 -> n3")
 
-	list := clitest.Decode[dagList](h.eventually("dag/nine/six", "dag", "list", "nine", "-o", "json"))
+	list := clitest.Decode[dagList](h.eventually("dag/nine/six", "runs", "nine", "-o", "json"))
 	assert.Len(t, list.Runs, 4)
 	assert.Equal(t, &starter.Progress{Total: 9, Ended: 9}, list.Runs[0].Progress)
-	h.run("runs", "list", "--dag", "nine").OK().Says("ITEMS", "9/9, 1 failed")
-	h.run("dag", "list").OK().Says("dag/nine/broken", "failed", "dag/nine/again", "completed")
-	h.run("runs", "list").OK().Says("dag nine", "dag/nine/broken", "failed", "dag/nine/again", "completed")
-	h.run("runs", "list", "--outcome", "failed,timeout", "--since", "1h").OK().Says("dag/nine/broken")
-	h.run("runs", "list", "--until", "1h").OK().Says("no runs match")
-	h.run("runs", "list", "--kind", "group").OK().Says("no runs match")
-	h.run("runs", "list", "--job-type", "x", "--dag", "nine").Exits(ui.ExitUsage)
-	h.run("dag", "list", "nothing").OK().Says("no runs match")
-	h.run("dag", "show", "nothing").Exits(ui.ExitFailed).Complains("nothing", "roundsman runs")
-	h.run("dag", "show", "nine/nothing").Exits(ui.ExitFailed).Complains("nine/nothing")
-	h.run("dag", "cancel", "nine/broken").Exits(ui.ExitFailed).Complains("already ended")
+	h.run("runs", "nine").OK().Says("ITEMS", "9/9, 1 failed")
+	h.run("runs").OK().Says("dag nine", "dag/nine/broken", "failed", "dag/nine/again", "completed")
+	h.run("runs", "-s", "failed,timeout", "--since", "1h").OK().Says("dag/nine/broken")
+	h.run("runs", "--until", "1h").OK().Says("no runs match")
+	h.run("show", "nothing@").Exits(ui.ExitFailed).Complains("nothing does not exist")
+	h.run("show", "nine/nothing").Exits(ui.ExitFailed).Complains("task dag/nine/six/nothing does not exist")
+	h.run("cancel", "nine/broken").Exits(ui.ExitFailed).Complains("already ended")
 	h.run("dag", "skip", "nine/broken", "4").Exits(ui.ExitFailed).Complains("roundsman retry dag/nine/broken")
-	h.run("dag", "watch", "nine/broken").Exits(ui.ExitFailed).Says("nine: failed in")
+	h.run("watch", "nine/broken").Exits(ui.ExitFailed).Says("nine: failed in")
 }
 
 func operateDAG(t *testing.T, h *harness) {
@@ -149,25 +141,23 @@ func operateDAG(t *testing.T, h *harness) {
 	assert.Equal(t, "running", started.Outcome)
 	run := started.WorkflowID
 	watching := make(chan clitest.Outcome, 1)
-	go func() { watching <- h.run("runs", "watch", run, "--interval", "100ms") }()
-	// The head of `dag show` counts the states of all tasks; a task's own state is in its row.
+	go func() { watching <- h.run("watch", run) }()
 	becomes := func(task, state string) {
 		testsuite.WaitFor(t, time.Minute, task+" becomes "+state, func() bool {
-			items := clitest.Decode[itemList](h.run("dag", "show", run, "--task", task, "-o", "json").OK()).Items
-			return len(items) == 1 && items[0].State == state
+			return clitest.Decode[starter.Item](h.run("show", run+"/"+task, "-o", "json").OK()).State == state
 		})
 	}
 
-	h.eventually("waiting for the gate", "dag", "show", run, "--task", "first").Says("40%")
-	h.run("runs", "pause", run, "--note", "lunch").OK().Says("pause requested: " + run)
-	h.eventually("lunch", "runs", "show", "operated")
-	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "paused")
+	h.eventually("40%", "show", run+"/first").Says("waiting for the gate")
+	h.run("pause", run, "--note", "lunch").OK().Says("pause requested: " + run)
+	h.eventually("lunch", "show", "operated@")
+	h.run("runs", "operated", "-s", "open").OK().Says(run, "dag operated", "paused")
 	touch(t, gate)
 	becomes("first", "completed")
-	first := clitest.Decode[itemList](h.run("dag", "show", run, "--task", "first", "-o", "json").OK()).Items[0]
+	first := clitest.Decode[starter.Item](h.run("show", run+"/first", "-o", "json").OK())
 	assert.False(t, first.StartedAt.IsZero() || first.EndedAt.IsZero(), "an open run has the times of ended tasks, too")
-	h.run("runs", "resume", run).OK().Says("resume requested")
-	h.eventually("ask waits for an approval: Continue?", "dag", "show", run)
+	h.run("resume", run).OK().Says("resume requested")
+	h.eventually("ask waits for an approval: Continue?", "show", run)
 	h.run("dag", "approve", run, "first").Exits(ui.ExitFailed).Complains("first")
 	h.run("dag", "approve", run, "ask", "--note", "fine").OK().Says("approved ask: " + run + " now has")
 	h.run("dag", "reject", run, "veto", "--note", "no").OK().Says("rejected veto")
@@ -192,50 +182,50 @@ func operateDAG(t *testing.T, h *harness) {
 		h.env.Stdin = strings.NewReader("- {id: nap, needs: [long], sleep: " + step.sleeps + "}")
 		h.run("dag", "add-tasks", run, "-").OK().Says(step.says + run)
 	}
-	h.run("jobs", "show", run+"/nap").OK().Says("definition", "replaced after the run had begun")
+	h.run("show", run+"/nap").OK().Says("definition", "replaced after the run had begun")
 	h.eventually("redefined: nap", "audit", run)
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["ghost"], "noop": true}]`)
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`: stdin:1:28: task "extra" needs "ghost", which is not a task`)
 	h.env.Stdin = strings.NewReader("- id: last\n  noop: true\n")
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: WRONG_STATE: task "last" is already completed`, "give the new task another id")
 	becomes("extra", "completed")
-	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency: ", " → 6")
-	h.run("runs", "set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
-	h.run("runs", "set", run, "retry_limit=7").Exits(ui.ExitUsage).Complains("concurrency=N, or concurrency.FANOUT=N, is the one setting")
-	h.run("dag", "show", run).OK().Says("concurrency  7")
+	h.run("set", run, "concurrency=6").OK().Says("concurrency: ", " → 6")
+	h.run("set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
+	h.run("set", run, "retry_limit=7").Exits(ui.ExitUsage).Complains("concurrency=N, or concurrency.FANOUT=N, is the one setting")
+	h.run("show", run).OK().Says("concurrency  7")
 
-	h.run("runs", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long: " + run)
-	h.eventually("held", "dag", "show", run).Says("roundsman resume " + run)
+	h.run("cancel", run+"/long", "--reason", "too slow").OK().Says("cancel requested: " + run + "/long")
+	h.eventually("held", "show", run).Says("roundsman resume " + run)
 	h.run("dag", "release", run).OK().Says("released: " + run)
 	o := <-watching
 	// It may miss changes between two polls, but it shows the end.
 	o.Exits(ui.ExitFailed).Says("operated: failed in")
-	report := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
+	report := clitest.Decode[starter.Snapshot](h.run("show", run, "-o", "json").OK())
 	assert.Equal(t, starter.Counts{"completed": 7, "upstream_failed": 1, "skipped": 1, "canceled": 1}, report.Counts)
-	for _, item := range clitest.Decode[itemList](h.run("jobs", "list", run, "-o", "json").OK()).Items {
+	for _, item := range clitest.Decode[itemList](h.run("jobs", run, "-o", "json").OK()).Items {
 		if item.State != "upstream_failed" {
 			assert.False(t, item.EndedAt.IsZero(), "%s has times, also if it ran on no worker", item.ID)
 		}
 	}
-	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "rejected", "skipped", "tester", "no")
-	h.run("jobs", "show", run+"/long").OK().Says("canceled", "too slow")
+	h.run("show", run+"/veto").OK().Says("skipped", "REQUEST", "rejected", "skipped", "tester", "no")
+	h.run("show", run+"/long").OK().Says("canceled", "too slow")
 }
 
 func rollingMaintenance(t *testing.T, h *harness) {
 	rolling := example(t, "rolling.yaml")
 	running := make(chan clitest.Outcome, 1)
 	go func() { running <- h.run("dag", "run", rolling, "--as", "x", "--output", "json") }()
-	h.eventually("Update to 2026.11? The cluster has 3 replicas, 0 degraded.", "dag", "show", "rolling-maintenance/x")
+	h.eventually("Update to 2026.11? The cluster has 3 replicas, 0 degraded.", "show", "rolling-maintenance/x")
 	h.run("dag", "approve", "rolling-maintenance/x", "go-ahead").OK()
 	report := clitest.Decode[dag.Report]((<-running).OK())
 	assert.Equal(t, map[string]int{"completed": 18, "skipped": 1}, report.Counts)
 	assert.Equal(t, "skipped", report.Tasks["undo"].State)
-	h.eventually("dag/rolling-maintenance/x/rebalance", "dag", "list", "--sub-dags", "-o", "json")
+	h.run("show", "rolling-maintenance/x/rebalance").OK().Says("dag/rolling-maintenance/x/rebalance")
 
 	h.run("dag", "run", rolling, "--as", "y", "--detach").OK().Says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman watch")
-	h.run("dag", "cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").OK().Says("cancel requested: dag/rolling-maintenance/y has ended as canceled with")
-	h.run("dag", "show", "rolling-maintenance/y").OK().Says("canceled", "not today")
-	list := clitest.Decode[dagList](h.eventually("canceled", "dag", "list", "rolling-maintenance", "-o", "json"))
+	h.run("cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").OK().Says("cancel requested: dag/rolling-maintenance/y has ended as canceled with")
+	h.run("show", "rolling-maintenance/y").OK().Says("canceled", "not today")
+	list := clitest.Decode[dagList](h.eventually("canceled", "runs", "rolling-maintenance", "-o", "json"))
 	assert.Equal(t, contract.OutcomeCanceled, list.Runs[0].Outcome)
 }
 

@@ -64,10 +64,10 @@ func TestJobTypeOfADAG(t *testing.T) {
 	h.run("start", "nightly", "--wait").OK().Says("nightly: completed in", "1 completed")
 	runs := clitest.Decode[struct {
 		Runs []starter.Run `json:"runs"`
-	}](h.run("runs", "list", "-t", "nightly", "-o", "json").OK()).Runs
+	}](h.run("runs", "nightly", "-o", "json").OK()).Runs
 	require.NotEmpty(t, runs)
 	below := runs[len(runs)-1].WorkflowID + "/" + contract.JobID(1)
-	h.run("runs", "show", below).OK().Says("visit.db1", "visit.db2", "close", "completed")
+	h.run("show", below).OK().Says("visit.db1", "visit.db2", "close", "completed")
 	h.run("explain", "nightly").OK()
 	for _, command := range []string{"explain", "logs"} {
 		h.run(command, below+"/visit").Exits(ui.ExitFailed).Complains("name one of its 2, such as visit.db1")
@@ -103,15 +103,15 @@ func (h *harness) waitsInside(file string) {
 // sub-DAGs for a task two DAGs below the run.
 func (h *harness) answersByName() {
 	h.t.Helper()
-	h.run("jobs", "show", "nightly/close/ask").OK().Says("group/nightly-", "/job-00001/close/ask")
+	h.run("show", "nightly/close/ask").OK().Says("group/nightly-", "/job-00001/close/ask")
 	h.run("explain", "nightly/close/ask").OK().Says("AWAITING_APPROVAL(ask)", "Close?")
 	h.run("dag", "approve", "nightly", "ask").Exits(ui.ExitFailed).Complains(`there is no task "ask"`)
 	h.run("dag", "approve", "nightly", "close/asks").Exits(ui.ExitFailed).Complains(`did you mean "ask"?`)
 	h.run("dag", "approve", "nightly", "close/ask").OK().Says("approved close/ask: group/nightly-", "/job-00001/close now has")
-	h.run("runs", "watch", "nightly").OK()
+	h.run("watch", "nightly").OK()
 
 	h.run("start", "nightly").OK()
 	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
 	h.run("dag", "reject", "nightly/close", "ask", "--note", "no").OK().Says("rejected ask: group/nightly-")
-	h.eventually("rejected by tester: no", "dag", "show", "nightly")
+	h.eventually("rejected", "show", "nightly/close/ask").Says("tester", "no")
 }

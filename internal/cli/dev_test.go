@@ -124,7 +124,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 	first.waitFor(t, "quick: completed in")
 	assert.Contains(t, first.out.String(), "(command), every 8760h")
 	inside := offline(t).at(address(t, dir))
-	inside.eventually("running", "jobs", "show", "job-00001", "--run", "slow")
+	inside.eventually("running", "show", "slow/job-00001")
 
 	// A second one on the same data dir is refused, with the pid of the first.
 	h.run(devArgs(dir, "--once", "-c", config)...).Exits(ui.ExitFailed).Complains(fmt.Sprintf("by process %d", os.Getpid()), "--data-dir")
@@ -173,7 +173,7 @@ func TestDevOnceAdoptsWhatStillRuns(t *testing.T) {
 	config := h.write(clusterConfig(gate))
 	first := h.begin(devArgs(dir, "--once", "-c", config)...)
 	first.waitFor(t, "slow: started group/slow-")
-	offline(t).at(address(t, dir)).eventually("running", "jobs", "show", "job-00001", "--run", "slow")
+	offline(t).at(address(t, dir)).eventually("running", "show", "slow/job-00001")
 	assert.Equal(t, ui.ExitFailed, first.code())
 	assert.Contains(t, first.err.String(), "continue with the next `roundsman dev`")
 

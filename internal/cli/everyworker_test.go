@@ -49,18 +49,18 @@ func TestOnEveryWorker(t *testing.T) {
 	var keys []string
 	for _, job := range clitest.Decode[struct {
 		Jobs []starter.Item `json:"items"`
-	}](h.run("jobs", "list", "check", "-o", "json").OK()).Jobs {
+	}](h.run("jobs", "check", "-o", "json").OK()).Jobs {
 		keys = append(keys, job.DedupeKey+"@"+job.Worker)
 	}
 	assert.ElementsMatch(t, []string{"node-a/disk@node-a", "node-a/fan@node-a", "node-b/disk@node-b", "node-b/fan@node-b"}, keys)
 	h.run("start", "refresh", "--wait").OK().Says("refresh: completed in", "3 completed (node-a 1, node-b 1, node-c 1)")
 
 	h.run("start", "fails", "--wait").Exits(ui.ExitFailed).Says("fails: partial in", "2 completed", "1 of 3 workers missed: node-b: DETECTION_FAILED")
-	h.run("runs", "show", "fails").OK().Says("partial", "missed", "node-b: DETECTION_FAILED", "(3 detections tried)")
+	h.run("show", "fails@").OK().Says("partial", "missed", "node-b: DETECTION_FAILED", "(3 detections tried)")
 
 	h.run("pause", "node-a").OK()
 	h.run("start", "check", "--wait").Exits(ui.ExitFailed).Says("check: partial in", "2 completed, 1 workers missed (node-b 2)", "1 of 2 workers missed: node-a: WORKER_CORDONED")
-	result := clitest.Decode[starter.Snapshot](h.run("runs", "show", "check", "-o", "json").OK()).Result
+	result := clitest.Decode[starter.Snapshot](h.run("show", "check@", "-o", "json").OK()).Result
 	assert.Equal(t, []contract.MissedWorker{{Worker: "node-a", Code: contract.CodeCordoned, Detail: "it is CORDONED"}}, result.Missed)
 	h.run("resume", "node-a").OK()
 	h.run("start", "check", "--dry-run").OK().Says("node-a/disk", "node-b/fan")

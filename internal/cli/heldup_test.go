@@ -38,7 +38,7 @@ job_types:
 	h.run("status").OK().Says("1 running; POOL_FULL(tape) of group/copy-")
 	h.run("jobtypes", "show", "copy", "-o", "json").OK().Says(`"liveness": "activity"`, `"stall_timeout": "12m"`)
 	// The program sleeps: it prints nothing, uses no CPU and no I/O.
-	h.eventually("no report, output, CPU or I/O for 1m", "runs", "show", "copy")
+	h.eventually("no report, output, CPU or I/O for 1m", "show", "copy@")
 	h.run("explain", "copy").OK().Says("no report, output, CPU or I/O for 1m")
 	h.run("set", "copy", "liveness=process").OK()
 }

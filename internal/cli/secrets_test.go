@@ -81,14 +81,14 @@ func TestASecretIsStoredNowhere(t *testing.T) {
 	keep("start", "leaky", "--dry-run")
 	keep("start", "leaky", "--wait")
 	keep("start", "tasks", "--wait")
-	assert.Contains(t, keep("jobs", "logs", "job-00001", "--run", "leaky"), "*** *** printed-in-clear")
+	assert.Contains(t, keep("logs", "leaky/job-00001"), "*** *** printed-in-clear")
 	for _, args := range [][]string{
-		{"jobs", "list", "leaky", "-o", "json"},
-		{"jobs", "show", "job-00001", "--run", "leaky", "-o", "json"},
-		{"jobs", "show", "job-00001", "--run", "leaky"},
-		{"runs", "list", "-o", "json"},
-		{"runs", "show", "leaky", "-o", "json"},
-		{"runs", "show", "tasks", "-o", "json"},
+		{"jobs", "leaky", "-o", "json"},
+		{"show", "leaky/job-00001", "-o", "json"},
+		{"show", "leaky/job-00001"},
+		{"runs", "-o", "json"},
+		{"show", "leaky@", "-o", "json"},
+		{"show", "tasks@", "-o", "json"},
 		{"explain", "leaky"},
 		{"jobtypes", "show", "leaky", "-o", "json"},
 		{"jobtypes", "show", "tasks", "-o", "json"},

@@ -14,7 +14,7 @@ import (
 func kept() []string {
 	return []string{
 		"dev", "server", "worker", "gateway", "init", "validate", "plan", "apply", "status", "explain", "schedule", "doctor", "completion", "exec",
-		"import", "jobtypes", "workers", "drain", "resources", "audit", "receivers", "holds", "keys", "keys create", "gateway seaweedfs",
+		"import", "runs", "jobs", "logs", "watch", "submit", "jobtypes", "workers", "drain", "resources", "audit", "receivers", "holds", "keys", "keys create", "gateway seaweedfs",
 	}
 }
 

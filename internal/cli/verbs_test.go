@@ -132,11 +132,11 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	root := (&commands{&ui.Program{}}).root()
 	for group, names := range map[string]string{
-		"jobtypes": "import", "runs": "list show watch pause resume set cancel",
-		"jobs": "list show logs submit cancel expire disabled forgive mark-done", "workers": "cleanup",
-		"dag":  "validate render run retry skip approve reject add-tasks release list show watch cancel pause resume set",
-		"keys": "end-sessions",
-		"api":  "openapi", "gateway": "http",
+		"jobtypes": "import",
+		"workers":  "cleanup",
+		"dag":      "validate render run retry skip approve reject add-tasks release",
+		"keys":     "end-sessions",
+		"api":      "openapi", "gateway": "http",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			command := found(root, []string{group, name})

@@ -54,7 +54,7 @@ func TestAProgramThatWarns(t *testing.T) {
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%s: %+v", name, result)
 		assert.Equal(t, 1, result.Counts.Warning, "%s: %+v", name, result)
 		assert.Zero(t, result.Counts.Completed, name)
-		listed := s.Command("jobs", "list", name, "--state", "warning")
+		listed := s.Command("jobs", name, "--state", "warning")
 		assert.Contains(t, listed, "exited with status", name)
 	}
 	for _, program := range []string{"borg", "restic"} {

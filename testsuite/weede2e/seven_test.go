@@ -136,7 +136,7 @@ func TestAKeyThatIsAtWorkIsNotDoneTwice(t *testing.T) {
 job_types:
   vacuum: {handler: weed-vacuum, lane: free, schedule: {every: 365d, first_run: scheduled}}
 `)
-	s.Command("jobs", "submit", "--type", "vacuum", "--id", "waits", "--key", "vacuum:1:photos", "--node", "weed-9")
+	s.Command("submit", "vacuum:vacuum:1:photos", "--as", "waits", "-l", "worker=weed-9")
 	testsuite.WaitFor(t, time.Minute, "the job to wait for its worker", func() bool {
 		return strings.Contains(s.output("explain", "group/vacuum-adhoc-waits"), string(contract.CodeNoWorker))
 	})
@@ -144,9 +144,9 @@ job_types:
 	assert.Equal(t, 1, first.Counts.AlreadyActive)
 	assert.Equal(t, 1, first.Counts.Completed)
 	assert.Len(t, one.Stdout.With("start"), 1)
-	s.Command("runs", "cancel", "group/vacuum-adhoc-waits", "--reason", "test")
+	s.Command("cancel", "group/vacuum-adhoc-waits", "--reason", "test")
 	testsuite.WaitFor(t, time.Minute, "its end", func() bool {
-		return !strings.Contains(s.Command("runs", "list", "--running"), "adhoc")
+		return !strings.Contains(s.Command("runs", "-s", "open"), "adhoc")
 	})
 	second := s.Result(s.Begin("vacuum"))
 	assert.Zero(t, second.Counts.AlreadyActive)
@@ -187,9 +187,9 @@ job_types:
 	})
 	assert.Equal(t, 6, s.Result(vacuum).Counts.Completed)
 	assert.Equal(t, 2, most(one), "a pool of four, of which each job takes two")
-	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended\n", s.Command("jobs", "logs", vacuum.WorkflowID+"/job-00001"))
+	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended\n", s.Command("logs", vacuum.WorkflowID+"/job-00001"))
 	assert.Empty(t, one.Stdout.With("detect volume_balance"))
-	s.Command("runs", "cancel", balance.WorkflowID, "--reason", "test")
+	s.Command("cancel", balance.WorkflowID, "--reason", "test")
 }
 
 // TestADrainedWorkerGetsNothing: its attempts end, and other jobs run elsewhere.
@@ -229,6 +229,6 @@ func TestAnEmptyRunShowsItsExplanations(t *testing.T) {
 	const said = "decision_summary: No tasks created for 8 volumes"
 	ref := s.Begin("vacuum")
 	assert.Equal(t, []string{said}, s.Result(ref).Explanations)
-	assert.Contains(t, s.Command("runs", "show", ref.WorkflowID), said)
+	assert.Contains(t, s.Command("show", ref.WorkflowID), said)
 	assert.Contains(t, s.output("explain", "vacuum"), said)
 }

@@ -3,7 +3,6 @@ package dag
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/refs"
 )
@@ -16,9 +15,9 @@ const specArgument = "FILE is a spec in YAML or JSON (docs/spec/001-dag.md); - r
 func (c *commands) dagCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dag", Usage: "run tasks that depend on each other: check, draw, run, retry",
-		Subcommands: append([]*cli.Command{
+		Subcommands: []*cli.Command{
 			c.dagValidate(), c.dagRender(), c.dagRun(), c.dagRetry(), c.dagSkip(), c.dagApprove(), c.dagReject(), c.dagAddTasks(), c.dagRelease(),
-		}, runs.DAGAliases(c.Program)...),
+		},
 	}
 }
 

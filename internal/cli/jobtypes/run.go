@@ -102,19 +102,15 @@ func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jo
 
 // overlaid returns the params of spec with those of the command line, as its handler accepts them.
 func (c *commands) overlaid(ctx *cli.Context, client *starter.Client, spec contract.JobTypeSpec, params [][2]string) (json.RawMessage, error) {
-	pairs := make([]string, len(params))
-	for i, param := range params {
-		pairs[i] = param[0] + "=" + param[1]
-	}
-	over, err := ui.ParamsJSON(pairs)
+	over, err := ui.ParamsJSON(params)
 	if err != nil {
 		return nil, err
 	}
-	merged, err := jobtype.OverlayParams(spec.Params, json.RawMessage(over))
+	merged, err := jobtype.OverlayParams(spec.Params, over)
 	if err != nil {
 		return nil, ui.Faulty(fmt.Errorf("--param: %w", err))
 	}
-	return merged, runs.CheckParams(c.Program, ctx, client, spec.Handler, merged)
+	return merged, runs.CheckParams(ctx.Context, c.Program, client, spec.Handler, merged)
 }
 
 func paramNames(params [][2]string) []string {
@@ -132,7 +128,7 @@ func (c *commands) ran(ctx *cli.Context, client *starter.Client, known jobtypes.
 	}
 	ref := starter.RunRef{WorkflowID: triggered.WorkflowID}
 	if !ui.WantsData(ctx) {
-		return ui.GoesOn(ref, runs.Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref))
+		return ui.GoesOn(ref, runs.Watch(c.Program, ctx, client, ref))
 	}
 	return ui.GoesOn(ref, runs.WaitJSON(c.Program, ctx, client, ref))
 }

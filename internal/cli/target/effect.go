@@ -33,6 +33,16 @@ func All(p *ui.Program, a Accepts, act func(*cli.Context, *starter.Client, Targe
 	})
 }
 
+// Optional is [All] for a command that has a meaning without a reference, too. Its target is then empty.
+func Optional(p *ui.Program, a Accepts, act func(*cli.Context, *starter.Client, Target) error) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		if ctx.Args().Len() > 0 {
+			return All(p, a, act)(ctx)
+		}
+		return p.Connected(func(ctx *cli.Context, client *starter.Client) error { return act(ctx, client, Target{}) })(ctx)
+	}
+}
+
 // On is [All] for a command with flags that some targets do not have: a flag that has no effect on a target is refused.
 func On(p *ui.Program, a Accepts, effect func(*cli.Context, *starter.Client, Target) (Effect, error)) cli.ActionFunc {
 	return All(p, a, func(ctx *cli.Context, client *starter.Client, t Target) error {

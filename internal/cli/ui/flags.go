@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,6 +38,20 @@ func WaitFlag() cli.Flag {
 // YesFlag is --yes.
 func YesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: FlagYes, Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
+}
+
+// LimitFlag is --limit of a list that is read in parts.
+func LimitFlag() cli.Flag {
+	const most = 50
+	return &cli.IntFlag{Name: FlagLimit, Usage: "at most `N` rows; 0: all", Value: most}
+}
+
+// Limit reads --limit; 0 is [Everything].
+func Limit(c *cli.Context) int { return cmp.Or(c.Int(FlagLimit), Everything) }
+
+// ParamFlagOf is --param.
+func ParamFlagOf() cli.Flag {
+	return &cli.GenericFlag{Name: FlagParam, Aliases: []string{"p"}, Value: &ParamFlag{}, Usage: "`KEY=VALUE` of the params, for this run alone"}
 }
 
 // FileFlag is --file.

@@ -1,11 +1,10 @@
 package verbs
 
 import (
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/jobtypes"
+	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
@@ -14,7 +13,7 @@ import (
 )
 
 func (c *commands) act() []*cli.Command {
-	return []*cli.Command{c.start(), c.submit(), c.retry(), c.cancel()}
+	return []*cli.Command{c.start(), c.retry(), c.cancel()}
 }
 
 func (c *commands) start() *cli.Command {
@@ -31,14 +30,14 @@ Examples:
   roundsman start report --backfill 2026-11-01T00:00:00Z..2026-11-08T00:00:00Z
   roundsman start rollout.yaml --as december
   generate-dag | roundsman start -`,
-		Flags: flags(some(
-			paramFlag(),
+		Flags: ui.With(
+			ui.ParamFlagOf(),
 			&cli.StringFlag{Name: flagAs, Usage: "call the run of a DAG `NAME`, for NAME@ID"},
 			&cli.StringFlag{Name: "backfill", Usage: "start the runs that were due in `FROM..TO`"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
 			&cli.BoolFlag{Name: "dev", Usage: "run FILE on a server and workers of its own"},
 			ui.WaitFlag(), ui.DryRunFlag(),
-		)),
+		),
 		Action: func(ctx *cli.Context) error {
 			if text := ctx.Args().First(); ref.File(text) {
 				return c.startFile(ctx, text)
@@ -74,53 +73,6 @@ func (c *commands) startLine(ctx *cli.Context, client *starter.Client, t target.
 	return act(t.Name, func() error { return jobtypes.Start(c.Program, ctx, client, t.Name) }).uses(ui.FlagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
 }
 
-func (c *commands) submit() *cli.Command {
-	return &cli.Command{
-		Name: "submit", ArgsUsage: "TYPE[:KEY]", Usage: "run given jobs of a job type, without detection",
-		Description: `The jobs run in a group of their own, with the applied settings of the job type. -p are the params of the one job; a
-VALUE that is JSON is read as JSON. -f reads one proposal as JSON on each line, or a list in JSON or YAML; its fields are
-those of docs/handlers.md. The same --as again starts nothing. --dry-run checks all of it on the server, and lists the keys
-that another run has or that are held back.
-
-Examples:
-  roundsman submit compress_logs:/var/log/big.log -p item=/var/log/big.log -w
-  roundsman submit scrub -p path=/srv/a.bin -l worker=node-a
-  find /data -size +1G | jq -Rc '{dedupe_key: ., params: {item: .}}' | roundsman submit compress_logs -f - --as ticket-4711`,
-		Flags: flags(some(
-			ui.FileFlag("read the proposals from `FILE`; - is standard input"), paramFlag(),
-			&cli.StringFlag{Name: flagAs, Usage: "call the run `NAME`, which makes repeating it harmless"},
-			&cli.GenericFlag{Name: "label", Aliases: []string{"l"}, Value: &ui.ParamFlag{}, Usage: "only on a worker with label `K=V`; worker=ID is one worker"},
-			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			ui.WaitFlag(), ui.DryRunFlag(),
-		)),
-		Action: func(ctx *cli.Context) error {
-			parsed, err := ref.Parse(ctx.Args().First())
-			if err != nil || parsed.Name == "" || parsed.AtRun || parsed.Item != "" || parsed.Kind != "" && parsed.Kind != ref.JobType {
-				return ui.Usagef("%s is no job type or key: write TYPE or TYPE:KEY, see %s --help", ctx.Args().First(), ui.HelpName(ctx))
-			}
-			line := to("jobs submit").with(ctx, ui.FlagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait, ui.FlagDryRun).uses(ui.FlagParam, "label").and("--type=" + parsed.Name)
-			if parsed.HasKey {
-				line = line.and("--key=" + parsed.Key)
-			}
-			for _, label := range values(ctx, "label") {
-				if id, worker := strings.CutPrefix(label, "worker="); worker {
-					line = line.and("--node=" + id)
-				} else {
-					line = line.and("--label=" + label)
-				}
-			}
-			if params := values(ctx, ui.FlagParam); len(params) > 0 {
-				text, err := ui.ParamsJSON(params)
-				if err != nil {
-					return err
-				}
-				line = line.and("--params=" + text)
-			}
-			return c.forward(ctx, line)
-		},
-	}
-}
-
 func (c *commands) retry() *cli.Command {
 	return &cli.Command{
 		Name: "retry", ArgsUsage: "REF...", Usage: "run again the failed, missed and blocked items",
@@ -139,13 +91,13 @@ Examples:
   roundsman retry nightly/load
   roundsman retry nightly@last --from load -f nightly.yaml
   roundsman runs -s bad --since 12h -o name | roundsman retry -`,
-		Flags: flags(some(
+		Flags: ui.With(
 			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
-			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
-			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
-			&cli.GenericFlag{Name: flagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
+			&cli.BoolFlag{Name: runs.FlagFailed, Usage: "only jobs that failed"},
+			&cli.BoolFlag{Name: runs.FlagMissed, Usage: "only jobs that were never executed"},
+			&cli.GenericFlag{Name: runs.FlagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
 			ui.FileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), ui.WaitFlag(),
-		)),
+		),
 		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			run, line := t.Run, to("dag retry").with(ctx, flagFrom).uses(ui.FlagFile, ui.FlagWait)
 			if t.IsItem() {
@@ -153,8 +105,8 @@ Examples:
 			}
 			if run.Kind() != starter.KindDAG {
 				inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
-				if err != nil || ctx.Bool(flagFailed) || ctx.Bool(flagMissed) || ctx.IsSet(flagItem) || ctx.Bool(ui.FlagDryRun) {
-					return retryGroup(ctx, run, t.Item.ID), nil //nolint:nilerr // it has no run of a DAG
+				if err != nil || ctx.Bool(runs.FlagFailed) || ctx.Bool(runs.FlagMissed) || ctx.IsSet(runs.FlagItem) || ctx.Bool(ui.FlagDryRun) {
+					return c.retryGroup(ctx, client, run, t.Item.ID), nil //nolint:nilerr // it has no run of a DAG
 				}
 				run = inner
 			}
@@ -171,15 +123,13 @@ Examples:
 	}
 }
 
-func retryGroup(ctx *cli.Context, run starter.RunRef, job string) old {
-	line := to("runs retry", run.WorkflowID).with(ctx, flagFailed, flagMissed, flagItem, ui.FlagDryRun).uses(ui.FlagWait)
+func (c *commands) retryGroup(ctx *cli.Context, client *starter.Client, run starter.RunRef, job string) old {
+	var jobs []string
 	if job != "" {
-		line = line.and("--item=" + job)
+		jobs = append(jobs, job)
 	}
-	if ctx.Bool(ui.FlagWait) {
-		line = line.and("--watch")
-	}
-	return line
+	return act(run.WorkflowID, func() error { return runs.Retry(c.Program, ctx, client, run, jobs...) }).
+		uses(runs.FlagFailed, runs.FlagMissed, runs.FlagItem, ui.FlagDryRun, ui.FlagWait)
 }
 
 func (c *commands) cancel() *cli.Command {
@@ -194,21 +144,21 @@ Examples:
   roundsman cancel scrub/12
   roundsman cancel scrub:/srv/a.bin
   roundsman cancel --force -y scrub@last/12 -r "node-7 burned down"`,
-		Flags: flags(some(
+		Flags: ui.With(
 			&cli.BoolFlag{Name: flagForce, Usage: "give a job up without waiting for its handler"},
 			ui.ReasonFlag(), ui.WaitFlag(), ui.YesFlag(),
-		)),
-		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+		),
+		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			switch {
 			case t.IsItem() && ctx.Bool(flagForce):
 				if err := c.sure(ctx, "give up "+t.Item.String()+" although its program may still run?"); err != nil {
 					return old{}, err
 				}
-				return to("jobs expire", t.Item.String()).with(ctx, ui.FlagReason).uses(flagForce, ui.FlagYes), nil
+				return act(t.Item.String(), func() error { return runs.ExpireItem(c.Program, ctx, client, t.Item) }).uses(ui.FlagReason, flagForce, ui.FlagYes), nil
 			case t.IsItem():
-				return to("jobs cancel", t.Item.String()).with(ctx, ui.FlagReason).uses(ui.FlagYes), nil
+				return act(t.Item.String(), func() error { return runs.CancelItem(c.Program, ctx, client, t.Item) }).uses(ui.FlagReason, ui.FlagYes), nil
 			}
-			return to("runs cancel", t.Run.WorkflowID).with(ctx, ui.FlagReason, ui.FlagWait).uses(ui.FlagYes), nil
+			return act(t.Run.WorkflowID, func() error { return runs.Cancel(c.Program, ctx, client, t.Run) }).uses(ui.FlagReason, ui.FlagWait, ui.FlagYes), nil
 		}),
 	}
 }

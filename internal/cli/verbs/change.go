@@ -11,6 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	typecli "github.com/roundsman/roundsman/internal/cli/jobtypes"
+	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/cli/workers"
@@ -43,13 +44,13 @@ Examples:
   roundsman pause scrub -r "disk swap"
   roundsman pause scrub@
   roundsman pause node-a -r "slow disk"`,
-		Flags: flags(some(ui.ReasonFlag())),
+		Flags: ui.With(ui.ReasonFlag()),
 		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			switch {
 			case t.Kind == ref.Worker:
 				return act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionCordon) }).uses(ui.FlagReason), nil
 			case t.IsRun():
-				return to("runs pause", t.Run.WorkflowID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+				return act(t.Run.WorkflowID, func() error { return runs.Pause(c.Program, ctx, client, t.Run) }).uses(ui.FlagReason), nil
 			}
 			if known, err := jobtypes.Of(client).Get(ctx.Context, t.Name); err == nil {
 				for _, run := range known.Running {
@@ -85,7 +86,7 @@ Examples:
   roundsman resume scrub@
   roundsman resume node-a
   roundsman resume scrub:/srv/a.bin`,
-		Flags: flags(some(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget, done, failure or all"}, ui.ReasonFlag())),
+		Flags: ui.With(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget, done, failure or all"}, ui.ReasonFlag()),
 		Before: func(ctx *cli.Context) error {
 			switch kind := ctx.String(flagKind); kind {
 			case "", holdPause, holdBudget, holdFailure, holdDone, holdAll:
@@ -102,7 +103,7 @@ Examples:
 			case t.IsKey() && ctx.String(flagKind) == holdBudget:
 				return act(t.Text, func() error { return typecli.ReEnable(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).uses(flagKind), nil
 			case t.IsKey():
-				return to("jobs forgive", t.Parsed.Name, t.Parsed.Key).uses(flagKind), nil
+				return act(t.Text, func() error { return runs.Forgive(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).uses(flagKind), nil
 			case t.Kind == ref.Worker:
 				return act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionUncordon) }).uses(ui.FlagReason, flagKind), nil
 			case t.IsRun():
@@ -142,7 +143,8 @@ func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run start
 			return old{}, err
 		}
 	}
-	pause, failure := to("runs resume", run.WorkflowID).uses(flagKind), to("dag release", run.WorkflowID).uses(flagKind)
+	pause := act(run.WorkflowID, func() error { return runs.Resume(c.Program, ctx, client, run) }).uses(flagKind)
+	failure := to("dag release", run.WorkflowID).uses(flagKind)
 	switch {
 	case kind == holdAll && run.Kind() == starter.KindDAG:
 		if err := c.forward(ctx, pause); err != nil {
@@ -209,7 +211,7 @@ func (c *commands) decide(name, usage, reason string) *cli.Command {
 Examples:
   roundsman ` + name + ` nightly/gate
   roundsman ` + name + ` nightly@december/sub/gate -r "` + reason + `"`,
-		Flags: flags(some(ui.ReasonFlag())),
+		Flags: ui.With(ui.ReasonFlag()),
 		Action: c.on(target.Accepts{Items: true, Runs: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			if !t.IsItem() {
 				return old{}, openApprovals(ctx.Context, client, name, t.Run)
@@ -245,12 +247,12 @@ leave TYPE:KEY out for a time; a job of it that waits ends as canceled.
 Examples:
   roundsman skip nightly/report -r "not needed today"
   roundsman skip scrub:/srv/a.bin --for 7d`,
-		Flags: flags(some(
-			&cli.StringFlag{Name: flagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, ui.ReasonFlag(),
-		)),
-		Action: c.on(target.Accepts{Items: true, Keys: true, Changes: true}, func(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
+		Flags: ui.With(
+			&cli.StringFlag{Name: runs.FlagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, ui.ReasonFlag(),
+		),
+		Action: c.on(target.Accepts{Items: true, Keys: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
 			if t.IsKey() {
-				return to("jobs mark-done", t.Parsed.Name, t.Parsed.Key).with(ctx, flagFor), nil
+				return act(t.Text, func() error { return runs.MarkDone(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).uses(runs.FlagFor), nil
 			}
 			return to("dag skip", t.Item.Run.WorkflowID, t.Item.ID).with(ctx, ui.FlagReason), nil
 		}),
@@ -271,10 +273,10 @@ Examples:
   roundsman set node-a max_execute=8
   roundsman set node-a max_execute=
   roundsman set pool/db size=10`,
-		Flags: flags(some(
+		Flags: ui.With(
 			ui.FileFlag("add the tasks in `FILE` to a run of a DAG"),
 			&cli.StringFlag{Name: "restore", Usage: "restore the settings before audit entry `SEQ`, or last"}, ui.ReasonFlag(),
-		)),
+		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			t, err := target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, Runs: true, Changes: true}.Resolve(ctx.Context, client, ctx.Args().First())
 			if err != nil {
@@ -299,7 +301,7 @@ func (c *commands) setLine(ctx *cli.Context, client *starter.Client, t target.Ta
 	case len(given) == 0:
 		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
 	case t.IsRun():
-		return to("runs set", append([]string{t.Run.WorkflowID}, given...)...), nil
+		return act(t.Run.WorkflowID, func() error { return runs.Set(c.Program, ctx, client, t.Run, given) }), nil
 	case t.Kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
 		without := given[slices.IndexFunc(given, hasNoValue)]
 		return old{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.Name)

@@ -24,9 +24,9 @@ tasks:
 
 // endedDAG checks the list of a closed run: ready and start times, durations, results and decisions.
 func endedDAG(t *testing.T, h *harness) {
-	h.run("dag", "run", h.write(endedSpec), "--as", "x", "--detach").OK()
+	h.run("start", h.write(endedSpec), "--as", "x").OK()
 	h.eventually("AWAITING_APPROVAL", "explain", "ended/x")
-	h.run("dag", "approve", "ended/x", "go", "--note", "change 4711").OK()
+	h.run("approve", "ended/x/go", "--note", "change 4711").OK()
 	h.run("watch", "dag/ended/x").Exits(ui.ExitFailed)
 
 	shown := clitest.Decode[itemList](h.run("show", "ended@", "-o", "json").OK()).Items
@@ -57,6 +57,5 @@ func endedDAG(t *testing.T, h *harness) {
 	assert.Regexp(t, `(?m)^· · · last \(also needs (left|right)\)`, tree)
 	h.run("show", "ended@", "--output", "wide").OK().Says("READY")
 
-	h.run("dag", "render", "--run", "ended", "--gantt").OK().Says("<svg", "dag/ended/x (failed)", ">first<", ">last<", "✗ failed", "approved by")
-	h.run("dag", "render", "--gantt").Exits(ui.ExitUsage)
+	h.run("show", "ended@", "-o", "gantt").OK().Says("<svg", "dag/ended/x (failed)", ">first<", ">last<", "✗ failed", "approved by")
 }

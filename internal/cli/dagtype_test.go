@@ -105,13 +105,13 @@ func (h *harness) answersByName() {
 	h.t.Helper()
 	h.run("show", "nightly/close/ask").OK().Says("group/nightly-", "/job-00001/close/ask")
 	h.run("explain", "nightly/close/ask").OK().Says("AWAITING_APPROVAL(ask)", "Close?")
-	h.run("dag", "approve", "nightly", "ask").Exits(ui.ExitFailed).Complains(`there is no task "ask"`)
-	h.run("dag", "approve", "nightly", "close/asks").Exits(ui.ExitFailed).Complains(`did you mean "ask"?`)
-	h.run("dag", "approve", "nightly", "close/ask").OK().Says("approved close/ask: group/nightly-", "/job-00001/close now has")
+	h.run("approve", "nightly/ask").Exits(ui.ExitFailed).Complains(`there is no task "ask"`)
+	h.run("approve", "nightly/close/asks").Exits(ui.ExitFailed).Complains(`did you mean "ask"?`)
+	h.run("approve", "nightly/close/ask").OK().Says("approved ask: group/nightly-", "/job-00001/close now has")
 	h.run("watch", "nightly").OK()
 
 	h.run("start", "nightly").OK()
 	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
-	h.run("dag", "reject", "nightly/close", "ask", "--note", "no").OK().Says("rejected ask: group/nightly-")
+	h.run("reject", "nightly/close/ask", "--note", "no").OK().Says("rejected ask: group/nightly-")
 	h.eventually("rejected", "show", "nightly/close/ask").Says("tester", "no")
 }

@@ -156,7 +156,7 @@ func TestDevWithoutJobTypes(t *testing.T) {
 		strings.Contains(banner, "api/v1 (listen tcp 127.0.0.1:8234: bind: address already in use; --http chooses a port)"))
 	inside := offline(t).at(address(t, dir))
 	inside.eventually("ONLINE", "workers")
-	inside.run("dag", "run", example(t, "nine.yaml")).OK()
+	inside.run("start", "-w", example(t, "nine.yaml")).OK()
 	dev.waitFor(t, "nine: completed in")
 	inside.run("apply", "-c", h.write(minimalConfig)).OK()
 	inside.run("start", "echo").OK()

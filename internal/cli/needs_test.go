@@ -32,7 +32,7 @@ job_types:
 	outer := filepath.Join(directory, "outer.yaml")
 	require.NoError(t, os.WriteFile(outer, []byte("version: 1\nname: outer\ntasks: [{id: sub, dag: inner.yaml}]\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "inner.yaml"), []byte("version: 1\nname: inner\ntasks: [{id: ok, approval: {prompt: agreed}}]\n"), 0o600))
-	h.run("dag", "run", outer, "--detach", "--as", "one").OK()
+	h.run("start", outer, "--as", "one").OK()
 	needs := func() []explain.Need {
 		return clitest.Decode[struct {
 			Needs []explain.Need `json:"needs"`

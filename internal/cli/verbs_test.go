@@ -134,7 +134,6 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 	for group, names := range map[string]string{
 		"jobtypes": "import",
 		"workers":  "cleanup",
-		"dag":      "validate render run retry skip approve reject add-tasks release",
 		"keys":     "end-sessions",
 		"api":      "openapi", "gateway": "http",
 	} {

@@ -79,7 +79,7 @@ func TestAProgramThatWarns(t *testing.T) {
 
 	spec := filepath.Join(s.Dir, "two.yaml")
 	require.NoError(t, os.WriteFile(spec, []byte("version: 1\nname: two\ntasks:\n  - {id: a, command: [sh, -c, 'exit 7'], exit_codes: {warning: [7]}}\n  - {id: b, command: [\"true\"], needs: [a]}\n"), 0o600))
-	waited = s.Start("dag", "run", spec, "--watch")
+	waited = s.Start("start", spec, "--watch")
 	assert.Equal(t, ui.ExitWarning, waited.Code(t, time.Minute), "%s%s", waited.Stdout.Last(), waited.Stderr.Last())
 	assert.Contains(t, waited.Stdout.String(), "1 completed, 1 warning")
 }

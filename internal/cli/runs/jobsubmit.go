@@ -43,7 +43,7 @@ Examples:
 			ui.FileFlag("read the proposals from `FILE`; - is standard input"), ui.ParamFlagOf(),
 			&cli.StringFlag{Name: flagAs, Usage: "call the run `NAME`, which makes repeating it harmless"},
 			&cli.GenericFlag{Name: flagLabel, Aliases: []string{"l"}, Value: &ui.ParamFlag{}, Usage: "only on a worker with label `K=V`; worker=ID is one worker"},
-			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
+			ui.IgnoreWindowFlag(),
 			ui.WaitFlag(), ui.DryRunFlag(),
 		),
 		Action: submitter{c.Program}.submit,

@@ -20,6 +20,15 @@ type Effect struct {
 	Do    func() error
 }
 
+// Act returns the effect of do on the named target.
+func Act(of string, do func() error) Effect { return Effect{Of: of, Do: do} }
+
+// Uses sets the flags that the action reads.
+func (e Effect) Uses(flags ...string) Effect {
+	e.Flags = flags
+	return e
+}
+
 // All resolves each reference of the command line, or of standard input for -, and acts on it. All are tried.
 func All(p *ui.Program, a Accepts, act func(*cli.Context, *starter.Client, Target) error) cli.ActionFunc {
 	return p.Connected(func(ctx *cli.Context, client *starter.Client) error {

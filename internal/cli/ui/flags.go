@@ -8,26 +8,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Names of flags that several dag commands share.
-const (
-	FlagTask     = "task"
-	FlagState    = "state"
-	FlagDeadline = "deadline"
-	FlagNote     = "note"
-	FlagDetach   = "detach"
-	FlagWatch    = "watch"
-	FlagDryRun   = "dry-run"
-)
-
 // ReasonFlag is --reason.
 func ReasonFlag() cli.Flag {
-	return &cli.StringFlag{Name: FlagReason, Aliases: []string{"r", FlagNote}, Usage: "`TEXT` for others: why"}
+	return &cli.StringFlag{Name: FlagReason, Aliases: []string{"r", "note"}, Usage: "`TEXT` for others: why"}
 }
 
 // WaitFlag is --wait.
@@ -59,11 +47,6 @@ func FileFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: FlagFile, Aliases: []string{"f"}, Usage: usage}
 }
 
-// NoteFlag is --note.
-func NoteFlag() cli.Flag {
-	return &cli.StringFlag{Name: FlagNote, Usage: "`TEXT` to keep with the task"}
-}
-
 // DryRunFlag is --dry-run.
 func DryRunFlag() cli.Flag {
 	return &cli.BoolFlag{Name: FlagDryRun, Usage: "print the effect, and change nothing"}
@@ -74,24 +57,26 @@ func DryRunFlag() cli.Flag {
 const (
 	FlagConfig    = "config"
 	FlagAddress   = "address"
-	flagNamespace = "namespace"
+	FlagNamespace = "namespace"
 	FlagOutput    = "output"
 	FlagNoHeaders = "no-headers"
 	FlagJSON      = "json"
-	FlagJobType   = "job-type"
 	FlagReason    = "reason"
 	FlagLimit     = "limit"
 	FlagYes       = "yes"
-	FlagParam     = "param"
-	FlagFile      = "file"
-	FlagFollow    = "follow"
-	FlagLogLevel  = "log-level"
-	FlagLogFormat = "log-format"
-	FlagDataDir   = "data-dir"
-	FlagTimeout   = "timeout"
-	FlagRun       = "run"
-	FlagWait      = "wait"
-	FlagInterval  = "interval"
+	FlagState     = "state"
+	FlagWatch     = "watch"
+	FlagDryRun    = "dry-run"
+	// FlagIgnoreWindow makes one run start in a closed window.
+	FlagIgnoreWindow = "ignore-window"
+	FlagParam        = "param"
+	FlagFile         = "file"
+	FlagFollow       = "follow"
+	FlagLogLevel     = "log-level"
+	FlagLogFormat    = "log-format"
+	FlagDataDir      = "data-dir"
+	FlagTimeout      = "timeout"
+	FlagWait         = "wait"
 
 	FlagHealthAddr = "health-addr"
 	FlagMaxDetect  = "max-detect"
@@ -115,11 +100,16 @@ func CommonFlags() []cli.Flag {
 			Usage: "`HOST:PORT` of the Temporal server (environment: TEMPORAL_ADDRESS; default " + starter.DefaultAddress + ")",
 		},
 		&cli.StringFlag{
-			Name: flagNamespace, Aliases: []string{"n"}, Category: CategoryCommon,
+			Name: FlagNamespace, Aliases: []string{"n"}, Category: CategoryCommon,
 			Usage: "Temporal `NAMESPACE` (environment: TEMPORAL_NAMESPACE; default " + starter.DefaultNamespace + ")",
 		},
 		OutputFlag(),
 	}
+}
+
+// IgnoreWindowFlag is --ignore-window.
+func IgnoreWindowFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagIgnoreWindow, Usage: "run although the maintenance window is closed"}
 }
 
 // CheckAddress refuses an address that gRPC would only ever fail to resolve.
@@ -174,15 +164,6 @@ func OneName(c *cli.Context) (string, error) {
 	return name, nil
 }
 
-// OneHeldName reads the name of a job type, or dag:NAME.
-func OneHeldName(c *cli.Context) (string, error) {
-	name := c.Args().First()
-	if err := contract.ValidateHeldName(name); err != nil {
-		return "", Faulty(err)
-	}
-	return name, nil
-}
-
 // CheckArguments compares with the command's ArgsUsage: NAME is one, [NAME] none or one, NAME... at least one,
 // [NAME...] any number.
 func CheckArguments(c *cli.Context) error {
@@ -217,6 +198,3 @@ func CheckArguments(c *cli.Context) error {
 func HelpName(c *cli.Context) string {
 	return ProgramName + " " + strings.TrimPrefix(strings.TrimPrefix(c.Command.HelpName, ProgramName+" "), ProgramName+" ")
 }
-
-// FlagIgnoreWindow makes one run start in a closed window.
-const FlagIgnoreWindow = "ignore-window"

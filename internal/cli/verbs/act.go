@@ -1,8 +1,11 @@
 package verbs
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/target"
@@ -11,10 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/refs"
 )
-
-func (c *commands) act() []*cli.Command {
-	return []*cli.Command{c.start(), c.retry(), c.cancel()}
-}
 
 func (c *commands) start() *cli.Command {
 	return &cli.Command{
@@ -30,47 +29,45 @@ Examples:
   roundsman start report --backfill 2026-11-01T00:00:00Z..2026-11-08T00:00:00Z
   roundsman start rollout.yaml --as december
   generate-dag | roundsman start -`,
-		Flags: ui.With(
+		Flags: ui.With(append(dag.StartFlags(),
 			ui.ParamFlagOf(),
-			&cli.StringFlag{Name: flagAs, Usage: "call the run of a DAG `NAME`, for NAME@ID"},
-			&cli.StringFlag{Name: "backfill", Usage: "start the runs that were due in `FROM..TO`"},
-			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			&cli.BoolFlag{Name: "dev", Usage: "run FILE on a server and workers of its own"},
+			&cli.StringFlag{Name: dag.FlagAs, Usage: "call the run of a DAG `NAME`, for NAME@ID"},
+			&cli.StringFlag{Name: flagBackfill, Usage: "start the runs that were due in `FROM..TO`"},
+			ui.IgnoreWindowFlag(),
+			&cli.BoolFlag{Name: dag.FlagDev, Usage: "run FILE on a server and workers of its own"},
 			ui.WaitFlag(), ui.DryRunFlag(),
-		),
+		)...),
 		Action: func(ctx *cli.Context) error {
 			if text := ctx.Args().First(); ref.File(text) {
 				return c.startFile(ctx, text)
 			}
-			return c.on(target.Accepts{Named: []ref.Kind{ref.JobType, ref.DAG}}, c.startLine)(ctx)
+			return target.On(c.Program, target.Accepts{Named: []ref.Kind{ref.JobType, ref.DAG}}, c.startType)(ctx)
 		},
 	}
 }
 
 func (c *commands) startFile(ctx *cli.Context, file string) error {
 	if ctx.Bool(ui.FlagDryRun) {
-		line := to("dag validate", file).and("--commands").with(ctx, ui.FlagParam).uses(ui.FlagDryRun)
-		line.offline = true
-		return c.forward(ctx, line)
+		return target.Act(file, func() error { return dag.DryRun(c.Program, ctx, file) }).Uses(ui.FlagParam, ui.FlagDryRun).Run(ctx)
 	}
-	line := to("dag run", file).with(ctx, ui.FlagParam, flagAs, "dev").uses(ui.FlagWait)
-	if ctx.Bool(ui.FlagWait) || ctx.Bool("dev") {
-		return c.forward(ctx, line.and("--watch"))
+	uses := []string{ui.FlagParam, dag.FlagAs, dag.FlagDev, ui.FlagWait}
+	for _, flag := range dag.StartFlags() {
+		uses = append(uses, flag.Names()[0])
 	}
-	return c.forward(ctx, line.and("--detach"))
+	return target.Act(file, func() error { return dag.Start(c.Program, ctx, file) }).Uses(uses...).Run(ctx)
 }
 
-func (c *commands) startLine(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
-	backfill := ctx.String("backfill")
+func (c *commands) startType(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	backfill := ctx.String(flagBackfill)
 	switch {
 	case t.Kind == ref.DAG:
-		return old{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.Name, t.Name)
+		return target.Effect{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.Name, t.Name)
 	case backfill != "":
-		return act(t.Name, func() error { return jobtypes.Backfill(c.Program, ctx, client, t.Name, backfill) }).uses("backfill", ui.FlagDryRun), nil
+		return target.Act(t.Name, func() error { return jobtypes.Backfill(c.Program, ctx, client, t.Name, backfill) }).Uses(flagBackfill, ui.FlagDryRun), nil
 	case ctx.Bool(ui.FlagDryRun):
-		return act(t.Name, func() error { return jobtypes.Detect(c.Program, ctx, client, t.Name) }).uses(ui.FlagParam, ui.FlagDryRun), nil
+		return target.Act(t.Name, func() error { return jobtypes.Detect(c.Program, ctx, client, t.Name) }).Uses(ui.FlagParam, ui.FlagDryRun), nil
 	}
-	return act(t.Name, func() error { return jobtypes.Start(c.Program, ctx, client, t.Name) }).uses(ui.FlagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
+	return target.Act(t.Name, func() error { return jobtypes.Start(c.Program, ctx, client, t.Name) }).Uses(ui.FlagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
 }
 
 func (c *commands) retry() *cli.Command {
@@ -91,45 +88,37 @@ Examples:
   roundsman retry nightly/load
   roundsman retry nightly@last --from load -f nightly.yaml
   roundsman runs -s bad --since 12h -o name | roundsman retry -`,
-		Flags: ui.With(
-			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
+		Flags: ui.With(append(dag.RetryFlags(),
+			&cli.StringSliceFlag{Name: dag.FlagFrom, Usage: "execute `TASK` and everything after it again"},
 			&cli.BoolFlag{Name: runs.FlagFailed, Usage: "only jobs that failed"},
 			&cli.BoolFlag{Name: runs.FlagMissed, Usage: "only jobs that were never executed"},
 			&cli.GenericFlag{Name: runs.FlagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
 			ui.FileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), ui.WaitFlag(),
-		),
-		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
-			run, line := t.Run, to("dag retry").with(ctx, flagFrom).uses(ui.FlagFile, ui.FlagWait)
-			if t.IsItem() {
-				run, line = t.Item.Run, line.and("--from="+t.Item.ID)
-			}
-			if run.Kind() != starter.KindDAG {
-				inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
-				if err != nil || ctx.Bool(runs.FlagFailed) || ctx.Bool(runs.FlagMissed) || ctx.IsSet(runs.FlagItem) || ctx.Bool(ui.FlagDryRun) {
-					return c.retryGroup(ctx, client, run, t.Item.ID), nil //nolint:nilerr // it has no run of a DAG
-				}
-				run = inner
-			}
-			line.args = []string{run.WorkflowID}
-			if file := ctx.String(ui.FlagFile); file != "" {
-				line.args = append(line.args, file)
-				line = line.and("--accept-diff")
-			}
-			if ctx.Bool(ui.FlagWait) {
-				return line.and("--watch"), nil
-			}
-			return line.and("--detach"), nil
-		}),
+		)...),
+		Before: dag.CheckOptions,
+		Action: target.On(c.Program, target.Accepts{Runs: true, Items: true, Changes: true}, c.retryTarget),
 	}
 }
 
-func (c *commands) retryGroup(ctx *cli.Context, client *starter.Client, run starter.RunRef, job string) old {
-	var jobs []string
-	if job != "" {
-		jobs = append(jobs, job)
+func (c *commands) retryTarget(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	run, items := t.Run, []string(nil)
+	if t.IsItem() {
+		run, items = t.Item.Run, []string{t.Item.ID}
 	}
-	return act(run.WorkflowID, func() error { return runs.Retry(c.Program, ctx, client, run, jobs...) }).
-		uses(runs.FlagFailed, runs.FlagMissed, runs.FlagItem, ui.FlagDryRun, ui.FlagWait)
+	if run.Kind() != starter.KindDAG {
+		inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
+		if err != nil || ctx.Bool(runs.FlagFailed) || ctx.Bool(runs.FlagMissed) || ctx.IsSet(runs.FlagItem) || ctx.Bool(ui.FlagDryRun) {
+			retry := target.Act(run.WorkflowID, func() error { return runs.Retry(c.Program, ctx, client, run, items...) })
+			return retry.Uses(runs.FlagFailed, runs.FlagMissed, runs.FlagItem, ui.FlagDryRun, ui.FlagWait), nil //nolint:nilerr // it has no run of a DAG
+		}
+		run = inner
+	}
+	from := slices.Concat(ctx.StringSlice(dag.FlagFrom), items)
+	uses := []string{dag.FlagFrom, ui.FlagFile, ui.FlagWait}
+	for _, flag := range dag.RetryFlags() {
+		uses = append(uses, flag.Names()[0])
+	}
+	return target.Act(run.WorkflowID, func() error { return dag.Retry(c.Program, ctx, client, run, from) }).Uses(uses...), nil
 }
 
 func (c *commands) cancel() *cli.Command {
@@ -148,17 +137,17 @@ Examples:
 			&cli.BoolFlag{Name: flagForce, Usage: "give a job up without waiting for its handler"},
 			ui.ReasonFlag(), ui.WaitFlag(), ui.YesFlag(),
 		),
-		Action: c.on(target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
+		Action: target.On(c.Program, target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			switch {
 			case t.IsItem() && ctx.Bool(flagForce):
 				if err := c.sure(ctx, "give up "+t.Item.String()+" although its program may still run?"); err != nil {
-					return old{}, err
+					return target.Effect{}, err
 				}
-				return act(t.Item.String(), func() error { return runs.ExpireItem(c.Program, ctx, client, t.Item) }).uses(ui.FlagReason, flagForce, ui.FlagYes), nil
+				return target.Act(t.Item.String(), func() error { return runs.ExpireItem(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason, flagForce, ui.FlagYes), nil
 			case t.IsItem():
-				return act(t.Item.String(), func() error { return runs.CancelItem(c.Program, ctx, client, t.Item) }).uses(ui.FlagReason, ui.FlagYes), nil
+				return target.Act(t.Item.String(), func() error { return runs.CancelItem(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason, ui.FlagYes), nil
 			}
-			return act(t.Run.WorkflowID, func() error { return runs.Cancel(c.Program, ctx, client, t.Run) }).uses(ui.FlagReason, ui.FlagWait, ui.FlagYes), nil
+			return target.Act(t.Run.WorkflowID, func() error { return runs.Cancel(c.Program, ctx, client, t.Run) }).Uses(ui.FlagReason, ui.FlagWait, ui.FlagYes), nil
 		}),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/dag"
 	typecli "github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/target"
@@ -20,15 +21,6 @@ import (
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
-
-func (c *commands) change() []*cli.Command {
-	return []*cli.Command{
-		c.pause(), c.resume(),
-		c.decide("approve", "let a task continue that waits for a person", "window agreed with the owners"),
-		c.decide("reject", "fail a task that waits for a person", "not before the backup"),
-		c.skip(), c.set(),
-	}
-}
 
 func holdable() target.Accepts {
 	return target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker}, Runs: true, Changes: true}
@@ -45,12 +37,12 @@ Examples:
   roundsman pause scrub@
   roundsman pause node-a -r "slow disk"`,
 		Flags: ui.With(ui.ReasonFlag()),
-		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
+		Action: target.On(c.Program, holdable(), func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			switch {
 			case t.Kind == ref.Worker:
-				return act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionCordon) }).uses(ui.FlagReason), nil
+				return target.Act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionCordon) }).Uses(ui.FlagReason), nil
 			case t.IsRun():
-				return act(t.Run.WorkflowID, func() error { return runs.Pause(c.Program, ctx, client, t.Run) }).uses(ui.FlagReason), nil
+				return target.Act(t.Run.WorkflowID, func() error { return runs.Pause(c.Program, ctx, client, t.Run) }).Uses(ui.FlagReason), nil
 			}
 			if known, err := jobtypes.Of(client).Get(ctx.Context, t.Name); err == nil {
 				for _, run := range known.Running {
@@ -58,7 +50,7 @@ Examples:
 					c.Complain("note: %s continues; to pause it: roundsman pause %s", open, open)
 				}
 			}
-			return act(t.Name, func() error { return typecli.Pause(c.Program, ctx, client, t.Name) }).uses(ui.FlagReason), nil
+			return target.Act(t.Name, func() error { return typecli.Pause(c.Program, ctx, client, t.Name) }).Uses(ui.FlagReason), nil
 		}),
 	}
 }
@@ -95,17 +87,17 @@ Examples:
 				return ui.Usagef("--kind %s: must be pause, budget, done, failure or all", kind)
 			}
 		},
-		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
+		Action: target.On(c.Program, a, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			if err := checkKind(t, ctx.String(flagKind)); err != nil {
-				return old{}, err
+				return target.Effect{}, err
 			}
 			switch {
 			case t.IsKey() && ctx.String(flagKind) == holdBudget:
-				return act(t.Text, func() error { return typecli.ReEnable(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).uses(flagKind), nil
+				return target.Act(t.Text, func() error { return typecli.ReEnable(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).Uses(flagKind), nil
 			case t.IsKey():
-				return act(t.Text, func() error { return runs.Forgive(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).uses(flagKind), nil
+				return target.Act(t.Text, func() error { return runs.Forgive(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).Uses(flagKind), nil
 			case t.Kind == ref.Worker:
-				return act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionUncordon) }).uses(ui.FlagReason, flagKind), nil
+				return target.Act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionUncordon) }).Uses(ui.FlagReason, flagKind), nil
 			case t.IsRun():
 				return c.resumeRun(ctx, client, t.Run)
 			}
@@ -131,24 +123,28 @@ func checkKind(t target.Target, kind string) error {
 }
 
 // resumeRun lifts the pause of a run, or lets one end that is held after a failure.
-func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run starter.RunRef) (old, error) {
+func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run starter.RunRef) (target.Effect, error) {
 	kind := ctx.String(flagKind)
 	if (kind == "" || kind == holdAll) && run.Kind() == starter.KindDAG {
 		shown, err := client.Runs().Show(ctx.Context, run)
 		if err != nil {
-			return old{}, err
+			return target.Effect{}, err
 		}
 		kind, err = kindOfRun(ref.OfRun(run.WorkflowID), kind, shown.Paused, shown.Phase == contract.PhaseHeld)
 		if err != nil {
-			return old{}, err
+			return target.Effect{}, err
 		}
 	}
-	pause := act(run.WorkflowID, func() error { return runs.Resume(c.Program, ctx, client, run) }).uses(flagKind)
-	failure := to("dag release", run.WorkflowID).uses(flagKind)
+	pause := target.Act(run.WorkflowID, func() error { return runs.Resume(c.Program, ctx, client, run) }).Uses(flagKind)
+	failure := target.Act(run.WorkflowID, func() error { return dag.Release(c.Program, ctx, client, run) }).Uses(flagKind)
 	switch {
 	case kind == holdAll && run.Kind() == starter.KindDAG:
-		if err := c.forward(ctx, pause); err != nil {
-			return old{}, err
+		lift := failure.Do
+		failure.Do = func() error {
+			if err := pause.Do(); err != nil {
+				return err
+			}
+			return lift()
 		}
 		return failure, nil
 	case kind == holdFailure:
@@ -174,36 +170,36 @@ func twoHolds(name, first, second string) error {
 	return starter.Invalidf("%s has two holds, write one of:\n  roundsman resume %s --kind %s\n  roundsman resume %s --kind %s", name, name, first, name, second)
 }
 
-func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name string) (old, error) {
+func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name string) (target.Effect, error) {
 	kind := ctx.String(flagKind)
 	if kind == "" || kind == holdAll {
 		known, err := jobtypes.Of(client).Get(ctx.Context, name)
 		if err != nil {
-			return old{}, err
+			return target.Effect{}, err
 		}
 		types := []jobtypes.JobType{known}
 		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
 		switch known = types[0]; {
 		case known.Paused && known.HeldBack != nil && kind == holdAll:
-			return act(name, func() error {
+			return target.Act(name, func() error {
 				if err := typecli.Resume(c.Program, ctx, client, name); err != nil {
 					return err
 				}
 				return typecli.ReEnable(c.Program, ctx, client, name, "")
-			}).uses(flagKind), nil
+			}).Uses(flagKind), nil
 		case known.Paused && known.HeldBack != nil:
-			return old{}, twoHolds(name, holdPause, holdBudget)
+			return target.Effect{}, twoHolds(name, holdPause, holdBudget)
 		case known.HeldBack != nil:
 			kind = holdBudget
 		}
 	}
 	if kind == holdBudget {
-		return act(name, func() error { return typecli.ReEnable(c.Program, ctx, client, name, "") }).uses(flagKind), nil
+		return target.Act(name, func() error { return typecli.ReEnable(c.Program, ctx, client, name, "") }).Uses(flagKind), nil
 	}
-	return act(name, func() error { return typecli.Resume(c.Program, ctx, client, name) }).uses(flagKind), nil
+	return target.Act(name, func() error { return typecli.Resume(c.Program, ctx, client, name) }).Uses(flagKind), nil
 }
 
-func (c *commands) decide(name, usage, reason string) *cli.Command {
+func (c *commands) decide(name, usage, reason string, decide func(*ui.Program, *cli.Context, *starter.Client, starter.ItemRef) error) *cli.Command {
 	return &cli.Command{
 		Name: name, ArgsUsage: "RUN/TASK...", Usage: usage,
 		Description: `A RUN without a task is refused, with one line for each of its tasks that waits for a person, sub-DAGs included.
@@ -212,11 +208,11 @@ Examples:
   roundsman ` + name + ` nightly/gate
   roundsman ` + name + ` nightly@december/sub/gate -r "` + reason + `"`,
 		Flags: ui.With(ui.ReasonFlag()),
-		Action: c.on(target.Accepts{Items: true, Runs: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
+		Action: target.On(c.Program, target.Accepts{Items: true, Runs: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			if !t.IsItem() {
-				return old{}, openApprovals(ctx.Context, client, name, t.Run)
+				return target.Effect{}, openApprovals(ctx.Context, client, name, t.Run)
 			}
-			return to("dag "+name, t.Item.Run.WorkflowID, t.Item.ID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			return target.Act(t.Item.String(), func() error { return decide(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason), nil
 		}),
 	}
 }
@@ -250,11 +246,11 @@ Examples:
 		Flags: ui.With(
 			&cli.StringFlag{Name: runs.FlagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, ui.ReasonFlag(),
 		),
-		Action: c.on(target.Accepts{Items: true, Keys: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
+		Action: target.On(c.Program, target.Accepts{Items: true, Keys: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			if t.IsKey() {
-				return act(t.Text, func() error { return runs.MarkDone(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).uses(runs.FlagFor), nil
+				return target.Act(t.Text, func() error { return runs.MarkDone(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).Uses(runs.FlagFor), nil
 			}
-			return to("dag skip", t.Item.Run.WorkflowID, t.Item.ID).with(ctx, ui.FlagReason), nil
+			return target.Act(t.Item.String(), func() error { return dag.Skip(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason), nil
 		}),
 	}
 }
@@ -275,42 +271,42 @@ Examples:
   roundsman set pool/db size=10`,
 		Flags: ui.With(
 			ui.FileFlag("add the tasks in `FILE` to a run of a DAG"),
-			&cli.StringFlag{Name: "restore", Usage: "restore the settings before audit entry `SEQ`, or last"}, ui.ReasonFlag(),
+			&cli.StringFlag{Name: flagRestore, Usage: "restore the settings before audit entry `SEQ`, or last"}, ui.ReasonFlag(),
 		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			t, err := target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, Runs: true, Changes: true}.Resolve(ctx.Context, client, ctx.Args().First())
 			if err != nil {
 				return err
 			}
-			line, err := c.setLine(ctx, client, t)
+			effect, err := c.setTarget(ctx, client, t)
 			if err != nil {
 				return err
 			}
-			return c.forward(ctx, line)
+			return effect.Run(ctx)
 		}),
 	}
 }
 
-func (c *commands) setLine(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
-	given, restore := ctx.Args().Tail(), ctx.String("restore")
+func (c *commands) setTarget(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	given, restore := ctx.Args().Tail(), ctx.String(flagRestore)
 	switch {
 	case t.IsRun() && ctx.IsSet(ui.FlagFile):
-		return to("dag add-tasks", t.Run.WorkflowID, ctx.String(ui.FlagFile)).uses(ui.FlagFile), nil
+		return target.Act(t.Run.WorkflowID, func() error { return dag.AddTasks(c.Program, ctx, client, t.Run, ctx.String(ui.FlagFile)) }).Uses(ui.FlagFile), nil
 	case t.Kind == ref.JobType && restore != "":
-		return act(t.Name, func() error { return typecli.Restore(c.Program, ctx, client, t.Name, restore) }).uses("restore"), nil
+		return target.Act(t.Name, func() error { return typecli.Restore(c.Program, ctx, client, t.Name, restore) }).Uses(flagRestore), nil
 	case len(given) == 0:
-		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
+		return target.Effect{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
 	case t.IsRun():
-		return act(t.Run.WorkflowID, func() error { return runs.Set(c.Program, ctx, client, t.Run, given) }), nil
+		return target.Act(t.Run.WorkflowID, func() error { return runs.Set(c.Program, ctx, client, t.Run, given) }), nil
 	case t.Kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
 		without := given[slices.IndexFunc(given, hasNoValue)]
-		return old{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.Name)
+		return target.Effect{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.Name)
 	case t.Kind == ref.JobType:
-		return act(t.Name, func() error { return typecli.Set(c.Program, ctx, client, t.Name, given) }), nil
+		return target.Act(t.Name, func() error { return typecli.Set(c.Program, ctx, client, t.Name, given) }), nil
 	case t.Kind == ref.Pool:
-		return act(t.Name, func() error { return workers.ResizePool(c.Program, ctx, client, t.Name, given) }), nil
+		return target.Act(t.Name, func() error { return workers.ResizePool(c.Program, ctx, client, t.Name, given) }), nil
 	}
-	return act(t.Name, func() error { return workers.Resize(c.Program, ctx, client, t.Name, given) }).uses(ui.FlagReason), nil
+	return target.Act(t.Name, func() error { return workers.Resize(c.Program, ctx, client, t.Name, given) }).Uses(ui.FlagReason), nil
 }
 
 func hasNoValue(pair string) bool {

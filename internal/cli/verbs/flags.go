@@ -1,8 +1,8 @@
 package verbs
 
 const (
-	flagForce = "force"
-	flagKind  = "kind"
-	flagFrom  = "from"
-	flagAs    = "as"
+	flagForce    = "force"
+	flagKind     = "kind"
+	flagRestore  = "restore"
+	flagBackfill = "backfill"
 )

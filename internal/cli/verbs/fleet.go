@@ -13,10 +13,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-func (c *commands) fleet() []*cli.Command {
-	return []*cli.Command{c.remove()}
-}
-
 func (c *commands) remove() *cli.Command {
 	return &cli.Command{
 		Name: "delete", ArgsUsage: "REF...", Usage: "remove a worker or an API key",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/inspect"
 	"github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/runs"
@@ -15,12 +16,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/refs"
 )
-
-func (c *commands) look() []*cli.Command {
-	return []*cli.Command{c.show()}
-}
-
-func pictures() []string { return []string{"svg", "dot", "mermaid", "gantt"} }
 
 func (c *commands) show() *cli.Command {
 	return &cli.Command{
@@ -36,7 +31,7 @@ Examples:
   roundsman show node-a
   roundsman show nightly@ -o svg
   roundsman show rollout.yaml -o dot`,
-		Flags: ui.WithFormats(ui.ListFlags(&cli.BoolFlag{Name: runs.FlagTree, Usage: "list the tasks of a DAG as a tree, with sub-DAGs"}), pictures()...),
+		Flags: ui.WithFormats(ui.ListFlags(&cli.BoolFlag{Name: runs.FlagTree, Usage: "list the tasks of a DAG as a tree, with sub-DAGs"}), dag.Formats()...),
 		Action: func(ctx *cli.Context) error {
 			texts := ctx.Args().Slice()
 			file, other := slices.IndexFunc(texts, ref.File), slices.IndexFunc(texts, func(text string) bool { return !ref.File(text) })
@@ -47,72 +42,63 @@ Examples:
 				return c.showFiles(ctx, texts)
 			}
 			ctx.Context = starter.WithMemory(ctx.Context)
-			return c.on(target.Accepts{
+			return target.On(c.Program, target.Accepts{
 				Named: []ref.Kind{ref.JobType, ref.Worker, ref.DAG, ref.Pool, ref.Lane, ref.Object, ref.Receiver}, Runs: true, Items: true,
-			}, c.showLine)(ctx)
+			}, c.showTarget)(ctx)
 		},
 	}
 }
 
 func (c *commands) showFiles(ctx *cli.Context, files []string) error {
-	if !isPicture(ctx.String(ui.FlagOutput)) {
-		return c.forward(ctx, to("dag validate", files...))
+	switch {
+	case !isPicture(ctx):
+		return target.Act(files[0], func() error { return dag.Validate(c.Program, ctx, files...) }).Run(ctx)
+	case len(files) > 1:
+		return ui.Usagef("unexpected argument %q: a picture has one DAG", files[1])
 	}
-	return c.draw(ctx, to("dag render", files...))
+	return target.Act(files[0], func() error { return dag.DrawFile(c.Program, ctx, files[0]) }).Run(ctx)
 }
 
-func isPicture(format string) bool { return slices.Contains(pictures(), format) }
-
-func (c *commands) draw(ctx *cli.Context, line old) error {
-	format := ctx.String(ui.FlagOutput)
-	if format == "gantt" {
-		line = line.and("--gantt")
-	} else {
-		line = line.and("--format=" + format)
-	}
-	return c.forward(ctx, line.without(ui.FlagOutput))
+func isPicture(ctx *cli.Context) bool {
+	return slices.Contains(dag.Formats(), ctx.String(ui.FlagOutput))
 }
 
-func (c *commands) showLine(ctx *cli.Context, client *starter.Client, t target.Target) (old, error) {
-	if isPicture(ctx.String(ui.FlagOutput)) {
+func (c *commands) showTarget(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	if isPicture(ctx) {
 		return c.picture(ctx, client, t)
 	}
 	switch {
 	case t.IsItem():
-		return act(t.Item.String(), func() error { return runs.ShowItem(c.Program, ctx, client, t.Item) }), nil
+		return target.Act(t.Item.String(), func() error { return runs.ShowItem(c.Program, ctx, client, t.Item) }), nil
 	case t.IsRun():
-		return act(t.Run.WorkflowID, func() error { return runs.ShowRun(c.Program, ctx, client, t.Run) }).uses(runs.FlagTree), nil
+		return target.Act(t.Run.WorkflowID, func() error { return runs.ShowRun(c.Program, ctx, client, t.Run) }).Uses(runs.FlagTree), nil
 	}
 	switch t.Kind {
 	case ref.Worker:
-		return act(t.Name, func() error { return workers.Show(c.Program, ctx, client, t.Name) }), nil
+		return target.Act(t.Name, func() error { return workers.Show(c.Program, ctx, client, t.Name) }), nil
 	case ref.DAG:
 		run, err := refs.Of(client).Run(ctx.Context, "dag/"+t.Name)
-		return act(t.Name, func() error { return runs.ShowRun(c.Program, ctx, client, run) }).uses(runs.FlagTree), err
+		return target.Act(t.Name, func() error { return runs.ShowRun(c.Program, ctx, client, run) }).Uses(runs.FlagTree), err
 	case ref.Pool, ref.Lane, ref.Object:
 		only := string(t.Kind) + "/" + t.Name
-		return act(only, func() error { return workers.ListResources(c.Program, ctx, client, only) }), nil
+		return target.Act(only, func() error { return workers.ListResources(c.Program, ctx, client, only) }), nil
 	case ref.Receiver:
-		return act(t.Name, func() error { return inspect.Explain(c.Program, ctx, client, "receiver/"+t.Name) }), nil
+		return target.Act(t.Name, func() error { return inspect.Explain(c.Program, ctx, client, "receiver/"+t.Name) }), nil
 	case ref.JobType, ref.APIKey:
 	}
-	return act(t.Name, func() error { return jobtypes.Show(c.Program, ctx, client, t.Name) }), nil
+	return target.Act(t.Name, func() error { return jobtypes.Show(c.Program, ctx, client, t.Name) }), nil
 }
 
-func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target.Target) (old, error) {
-	line, format := to("dag render"), ctx.String(ui.FlagOutput)
+func (c *commands) picture(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	run, around := t.Run.WorkflowID, t.Item.ID
 	switch {
 	case t.IsItem():
-		line = line.and("--run=" + t.Item.Run.WorkflowID).and("--around=" + t.Item.ID)
+		run = t.Item.Run.WorkflowID
 	case t.IsRun():
-		line = line.and("--run=" + t.Run.WorkflowID)
 	case t.Kind == ref.DAG || t.Kind == ref.JobType:
-		line = line.and("--run=" + t.Name)
+		run = t.Name
 	default:
-		return line, starter.Invalidf("%s is a %s: only a DAG or its run can be drawn", t.Text, t.Kind)
+		return target.Effect{}, starter.Invalidf("%s is a %s: only a DAG or its run can be drawn", t.Text, t.Kind)
 	}
-	if format == "gantt" {
-		return line.and("--gantt").without(ui.FlagOutput), nil
-	}
-	return line.and("--format=" + format).without(ui.FlagOutput), nil
+	return target.Act(t.Text, func() error { return dag.DrawRun(c.Program, ctx, client, run, around) }), nil
 }

@@ -33,7 +33,7 @@ Examples:
   roundsman schedule -s skipped,missed
   roundsman schedule --since now --output json | jq '.next[] | {job_type, at, code}'`,
 		Flags: ui.ListFlags(
-			&cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only `STATE`: ran, skipped, missed, due and others"},
+			ui.StateFlag("ran, skipped, missed, due and others", "ran", "open", "waiting", "skipped", "missed", due),
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows each way; 0: all", Value: defaultLimit},
 			&cli.StringFlag{Name: "since", Usage: "from `TIME` on (RFC 3339, or a duration before now)"},
 			&cli.StringFlag{Name: "until", Usage: "until `TIME` (RFC 3339, or a duration before now)"},

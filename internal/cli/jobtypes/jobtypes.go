@@ -29,9 +29,9 @@ Examples:
   roundsman jobtypes
   roundsman jobtypes -s bad
   roundsman jobtypes --output json | jq -r '.job_types[] | select(.paused) | .name'`,
-		Flags: ui.ListFlags(ui.StateFlag("bad or the outcome of the last run")),
+		Flags: ui.ListFlags(ui.StateFlag("bad or the outcome of the last run", ui.OutcomeStates(ui.StateBad)...)),
 		Before: func(ctx *cli.Context) error {
-			_, err := ui.Outcomes(ctx, ui.StateBad)
+			_, err := ui.States(ctx)
 			return err
 		},
 		Action:      c.Connected(c.list),
@@ -46,7 +46,7 @@ func (c *commands) list(ctx *cli.Context, client *starter.Client) error {
 	}
 	c.addLive(ctx, client, types)
 	jobtypes.Of(client).AddOutcomes(ctx.Context, types, 1)
-	outcomes, err := ui.Outcomes(ctx, ui.StateBad)
+	outcomes, err := ui.States(ctx)
 	if err != nil {
 		return err
 	}

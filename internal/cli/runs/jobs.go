@@ -30,7 +30,7 @@ Examples:
   roundsman jobs :/srv/a.bin
   roundsman jobs -s failed --since 12h
   roundsman jobs scrub --output json | jq '.items[] | select(.attempt > 1)'`,
-		Flags: ui.ListFlags(append([]cli.Flag{ui.StateFlag("bad or the state of a job"), c.itemSorting().Flag(), ui.LimitFlag()}, ui.PeriodFlags()...)...),
+		Flags: ui.ListFlags(append([]cli.Flag{ui.StateFlag("bad or the state of a job", append([]string{ui.StateBad}, starter.ItemStates()...)...), c.itemSorting().Flag(), ui.LimitFlag()}, ui.PeriodFlags()...)...),
 		Before: func(ctx *cli.Context) error {
 			if ctx.Args().Len()+len(ctx.StringSlice(ui.FlagState)) == 0 && !ctx.IsSet(flagSince) {
 				if err := ctx.Set(flagSince, "24h"); err != nil {
@@ -51,7 +51,7 @@ const (
 )
 
 func (c *commands) search(ctx *cli.Context) (starter.ItemSearch, error) {
-	states, err := ui.States(ctx, append([]string{ui.StateBad}, starter.ItemStates()...), contract.JobFailed, contract.JobStale, contract.JobExpired)
+	states, err := ui.States(ctx, contract.JobFailed, contract.JobStale, contract.JobExpired)
 	if err != nil {
 		return starter.ItemSearch{}, err
 	}

@@ -25,7 +25,7 @@ Examples:
   roundsman runs -s bad --since 12h
   roundsman runs -s bad --since 12h -o name | roundsman retry -
   roundsman runs --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
-		Flags: ui.ListFlags(append([]cli.Flag{ui.StateFlag("open, bad or an outcome"), c.runSorting().Flag(), ui.LimitFlag()}, ui.PeriodFlags()...)...),
+		Flags: ui.ListFlags(append([]cli.Flag{ui.StateFlag("open, bad or an outcome", ui.OutcomeStates(ui.StateOpen, ui.StateBad)...), c.runSorting().Flag(), ui.LimitFlag()}, ui.PeriodFlags()...)...),
 		Before: func(ctx *cli.Context) error {
 			_, err := c.runFilter(ctx)
 			return err
@@ -35,7 +35,7 @@ Examples:
 }
 
 func (c *commands) runFilter(ctx *cli.Context) (starter.RunFilter, error) {
-	wanted, err := ui.Outcomes(ctx, ui.StateOpen, ui.StateBad)
+	wanted, err := ui.States(ctx)
 	if err != nil {
 		return starter.RunFilter{}, err
 	}

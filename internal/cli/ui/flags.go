@@ -67,7 +67,7 @@ const (
 	FlagState     = "state"
 	FlagWatch     = "watch"
 	FlagDryRun    = "dry-run"
-	// FlagIgnoreWindow makes one run start in a closed window.
+
 	FlagIgnoreWindow = "ignore-window"
 	FlagParam        = "param"
 	FlagFile         = "file"
@@ -79,8 +79,6 @@ const (
 	FlagWait         = "wait"
 
 	FlagHealthAddr = "health-addr"
-	FlagMaxDetect  = "max-detect"
-	FlagMaxExecute = "max-execute"
 
 	CategoryCommon = "Connection and output"
 )

@@ -15,13 +15,29 @@ const (
 	StateBad  = "bad"
 )
 
-// StateFlag is --state of the commands that list.
-func StateFlag(states string) cli.Flag {
-	return &cli.StringSliceFlag{Name: FlagState, Aliases: []string{"s"}, Usage: "only `STATE`: " + states}
+// StatesFlag is --state, with the states that it takes.
+type StatesFlag struct {
+	*cli.StringSliceFlag
+
+	States []string
 }
 
-// States reads --state: words of known, in any case. [StateBad] stands for the states in bad.
-func States(ctx *cli.Context, known []string, bad ...string) (all []string, err error) {
+// StateFlag is --state of the commands that list.
+func StateFlag(usage string, states ...string) cli.Flag {
+	return &StatesFlag{States: states, StringSliceFlag: &cli.StringSliceFlag{Name: FlagState, Aliases: []string{"s"}, Usage: "only `STATE`: " + usage}}
+}
+
+// OutcomeStates are the groups and the outcomes of runs.
+func OutcomeStates(groups ...string) []string {
+	return append(groups, Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) })...)
+}
+
+// States reads --state, in any case. [StateBad] stands for the states in bad, by default those of runs.
+func States(ctx *cli.Context, bad ...string) (all []string, err error) {
+	if len(bad) == 0 {
+		bad = []string{string(contract.OutcomeFailed), string(contract.OutcomePartial), string(contract.OutcomeTimeout)}
+	}
+	known := KnownStates(ctx.Command)
 	for _, written := range ctx.StringSlice(FlagState) {
 		at := slices.IndexFunc(known, func(state string) bool { return strings.EqualFold(state, written) })
 		switch {
@@ -37,10 +53,12 @@ func States(ctx *cli.Context, known []string, bad ...string) (all []string, err 
 	return slices.Compact(all), nil
 }
 
-// Outcomes reads the --state of runs: an outcome, or one of groups.
-func Outcomes(ctx *cli.Context, groups ...string) ([]string, error) {
-	for _, outcome := range contract.Outcomes() {
-		groups = append(groups, string(outcome))
+// KnownStates are the values of --state in a command.
+func KnownStates(command *cli.Command) []string {
+	for _, flag := range command.Flags {
+		if states, ok := flag.(*StatesFlag); ok {
+			return states.States
+		}
 	}
-	return States(ctx, groups, string(contract.OutcomeFailed), string(contract.OutcomePartial), string(contract.OutcomeTimeout))
+	return nil
 }

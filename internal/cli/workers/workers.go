@@ -24,7 +24,7 @@ Examples:
   roundsman workers -s OFFLINE -o name
   roundsman workers --output json | jq -r '.workers[].registration.host'`,
 		Flags: ui.ListFlags(
-			ui.StateFlag(strings.Join(ui.Names(states(), func(state contract.WorkerState) string { return string(state) }), ", ")),
+			ui.StateFlag(strings.Join(states(), ", "), states()...),
 			&cli.StringSliceFlag{Name: flagLabel, Aliases: []string{"l"}, Usage: "only with the labels `K=V,K!=V`"},
 		),
 		Before: func(ctx *cli.Context) error {
@@ -36,14 +36,14 @@ Examples:
 	}
 }
 
-func states() []contract.WorkerState {
-	return []contract.WorkerState{
+func states() []string {
+	return ui.Names([]contract.WorkerState{
 		contract.WorkerOnline, contract.WorkerUnreachable, contract.WorkerOffline, contract.WorkerDraining, contract.WorkerCordoned, contract.WorkerDeleted,
-	}
+	}, func(state contract.WorkerState) string { return string(state) })
 }
 
 func filterOf(ctx *cli.Context) (only []string, labels selector, err error) {
-	only, err = ui.States(ctx, ui.Names(states(), func(state contract.WorkerState) string { return string(state) }))
+	only, err = ui.States(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

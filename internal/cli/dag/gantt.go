@@ -28,8 +28,7 @@ func gantt(p *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.
 		bars[i] = draw.Bar{ID: task.ID, State: task.State, Note: noteOf(task), Ready: task.ReadyAt, Began: task.StartedAt, Ended: task.EndedAt}
 	}
 	heading := fmt.Sprintf("%s (%s)", ref.WorkflowID, dagOutcome(snapshot))
-	_, err = draw.Gantt(p.Env.Stdout, heading, bars, p.Env.Now())
-	return err
+	return draw.Gantt(p.Env.Stdout, heading, bars, p.Env.Now())
 }
 
 func noteOf(task starter.Item) string {

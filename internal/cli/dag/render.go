@@ -61,8 +61,7 @@ func DrawRun(p *ui.Program, ctx *cli.Context, client *starter.Client, run, aroun
 }
 
 func write(p *ui.Program, ctx *cli.Context, picture *draw.Picture) error {
-	_, err := picture.Draw(p.Env.Stdout, draw.Format(ctx.String(ui.FlagOutput)), draw.Auto)
-	return err
+	return picture.Draw(p.Env.Stdout, draw.Format(ctx.String(ui.FlagOutput)))
 }
 
 func pictureOf(compiled *spec.Compiled) (*draw.Picture, error) {

@@ -66,7 +66,11 @@ func arrange(root *cli.Command, args []string) (*arranged, error) {
 }
 
 func (a *arranged) take(root *cli.Command, word string) {
-	if former, ok := formerNames()[strings.Join(slices.Concat(a.path, a.args, []string{word}), " ")]; ok && a.former == nil {
+	name := strings.Join(slices.Concat(a.path, a.args, []string{word}), " ")
+	if noun, ls := strings.CutSuffix(name, " ls"); ls {
+		name = noun + " list"
+	}
+	if former, ok := formerNames()[name]; ok && a.former == nil {
 		a.former, a.path, a.args = &former, strings.Fields(former.verb), nil
 		a.command, a.flags = found(root, a.path), append(a.flags, former.flags...)
 		return

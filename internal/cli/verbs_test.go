@@ -145,6 +145,15 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 		}
 	}
 	assert.True(t, found(root, []string{"version"}).Hidden)
+	line, err := arrange(root, []string{"workers", "ls"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"workers"}, line.path)
+	line, err = arrange(root, []string{"dag", "skip", "nightly", "load", "report"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"nightly/load", "nightly/report"}, line.args)
+	line, err = arrange(root, []string{"runs", "show", "scrub"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"scrub@"}, line.args)
 	for name := range formerNames() {
 		line, err := arrange(root, append(strings.Fields(name), "--help"))
 		require.NoError(t, err, name)

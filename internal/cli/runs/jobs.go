@@ -243,8 +243,8 @@ func itemSpan(item starter.Item, now time.Time) (time.Duration, bool) {
 	return since(item.StartedAt, item.EndedAt, now), true
 }
 
-// RunningFor returns the duration of an item's open attempt.
-func RunningFor(item starter.ActiveItem, now time.Time) string {
+// runningFor returns the duration of an item's open attempt.
+func runningFor(item starter.ActiveItem, now time.Time) string {
 	if !item.Started {
 		return "not taken yet"
 	}

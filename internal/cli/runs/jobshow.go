@@ -88,10 +88,10 @@ func (c *commands) showJob(detail starter.ItemDetail) {
 
 func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
 	if len(detail.Command) > 0 {
-		shown.Add("command", ui.Text(ui.OneLine(CompactJSON(detail.Command))))
+		shown.Add("command", ui.Text(ui.OneLine(compactJSON(detail.Command))))
 	}
 	for _, hook := range detail.Hooks {
-		shown.Add("hook "+hook.Name, ui.Text(ui.OneLine(CompactJSON(hook.Command))))
+		shown.Add("hook "+hook.Name, ui.Text(ui.OneLine(compactJSON(hook.Command))))
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 	shown := &ui.Fields{}
 	shown.Add("result"+of, ui.Text(ui.OneLine(detail.Result.Summary)))
 	if len(detail.Result.Data) > 0 {
-		shown.Add("data", ui.Text(CompactJSON(detail.Result.Data)))
+		shown.Add("data", ui.Text(compactJSON(detail.Result.Data)))
 	}
 	if detail.Result.Summary != "" || len(detail.Result.Data) > 0 {
 		c.Print("")
@@ -160,8 +160,8 @@ func (c *commands) showOutput(title string, result jobtype.Result) {
 	}
 }
 
-// CompactJSON writes a value on one line for people, without escapes of >.
-func CompactJSON(value any) string {
+// compactJSON writes a value on one line for people, without escapes of >.
+func compactJSON(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)

@@ -86,7 +86,7 @@ func (c *commands) listRuns(ctx *cli.Context, client *starter.Client, of target.
 		if run.Kind == starter.KindDAG {
 			of.Text = "dag " + run.DAG
 		}
-		listed.Add(ui.Text(run.WorkflowID), of, StateCell(run.Standing), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc), ui.Text(ui.OneLine(run.Standing.Line())))
+		listed.Add(ui.Text(run.WorkflowID), of, StateCell(run.Standing), progressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc), ui.Text(ui.OneLine(run.Standing.Line())))
 	}
 	empty := "no runs yet: start one with `roundsman start NAME` or `roundsman start FILE -w`"
 	if of.Name != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {
@@ -127,8 +127,8 @@ func since(started, ended, now time.Time) time.Duration {
 	return ended.Sub(started)
 }
 
-// ProgressCell shows the ended, all and failed items of a run.
-func ProgressCell(p *starter.Progress) ui.Cell {
+// progressCell shows the ended, all and failed items of a run.
+func progressCell(p *starter.Progress) ui.Cell {
 	if p == nil {
 		return ui.Cell{Text: "-", Paint: ui.Faint}
 	}

@@ -233,7 +233,7 @@ func (c *commands) showActive(active []starter.ActiveItem) {
 	}
 	now, listed := c.Env.Now(), ui.NewTable("JOB", "WORKER", "RUNNING", "PROGRESS", "MESSAGE")
 	for _, item := range active {
-		listed.Add(ui.Text(item.ID), ui.Text(item.Worker()), ui.Text(RunningFor(item, now)), ui.Text(PercentOf(item)), ui.Text(MessageOf(item)))
+		listed.Add(ui.Text(item.ID), ui.Text(item.Worker()), ui.Text(runningFor(item, now)), ui.Text(PercentOf(item)), ui.Text(MessageOf(item)))
 	}
 	fmt.Fprintln(c.Env.Stdout)
 	c.PrintTable(listed, "")

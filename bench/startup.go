@@ -44,7 +44,7 @@ func dagDev(ctx context.Context, b *bench) error {
 	var seconds []float64
 	for rep := range b.reps + 1 {
 		started := time.Now()
-		if output, err := exec.CommandContext(ctx, binary, "dag", "run", "--dev", file).CombinedOutput(); err != nil {
+		if output, err := exec.CommandContext(ctx, binary, "start", "--dev", file).CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, output)
 		}
 		if rep > 0 {

@@ -67,7 +67,7 @@ func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	h.run("explain", "a\xffb").Exits(ui.ExitUsage).Complains(`argument "a\xffb" is not UTF-8`)
-	h.run("jobtypes", "pause", "scrub", "--note", "\xff").Exits(ui.ExitUsage).Complains(`--note "\xff" is not UTF-8`)
+	h.run("pause", "scrub", "--note", "\xff").Exits(ui.ExitUsage).Complains(`--reason "\xff" is not UTF-8`)
 }
 
 // TestNamesThatNothingCanHave: an impossible name is refused in terms of roundsman. A missing namespace comes
@@ -77,7 +77,7 @@ func TestNamesThatNothingCanHave(t *testing.T) {
 	server := testsuite.StartServer(t)
 	h := offline(t).at(server.Address())
 	h.run("explain", "日本").Exits(ui.ExitFailed).Complains("日本 is no job type, worker, run, job, DAG or receiver")
-	h.run("jobtypes", "list", "--namespace", "nowhere").Exits(ui.ExitFailed).Complains("nowhere", "namespace create --namespace nowhere")
+	h.run("jobtypes", "--namespace", "nowhere").Exits(ui.ExitFailed).Complains("nowhere", "namespace create --namespace nowhere")
 	o := h.run("doctor", "--namespace", "nowhere").Exits(ui.ExitFailed).Says(`"nowhere" does not exist`)
 	assert.NotContains(t, o.Stdout, "control plane", "without a namespace there is none to look for")
 }

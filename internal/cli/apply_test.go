@@ -110,12 +110,12 @@ func TestTheIntervalIsASetting(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
 	h.run("apply", "-c", h.write(configOf("often", 1, ""))).OK()
-	h.run("jobtypes", "set", "often-0", "every=42m", "retry_limit=3").OK().Says("every 42m", "policy.retry_limit")
-	h.run("jobtypes", "set", "often-0", "every=42m").OK().Says("it is so already")
+	h.run("set", "often-0", "every=42m", "retry_limit=3").OK().Says("every 42m", "policy.retry_limit")
+	h.run("set", "often-0", "every=42m").OK().Says("it is so already")
 	// Without a control plane the answer is incomplete, so the command fails.
 	h.run("jobtypes", "show", "often-0").Exits(ui.ExitFailed).Says("every 42 min")
-	h.run("jobtypes", "set", "often-0", "every=0s").Exits(ui.ExitUsage).Complains("every", "out of range")
-	h.run("jobtypes", "set", "often-0", "evry=1h").Exits(ui.ExitUsage)
+	h.run("set", "often-0", "every=0s").Exits(ui.ExitUsage).Complains("every", "out of range")
+	h.run("set", "often-0", "evry=1h").Exits(ui.ExitUsage)
 }
 
 // listed waits until visibility lists a job type.

@@ -18,6 +18,8 @@ type arranged struct {
 	flags   []string
 	args    []string
 	help    bool
+	// former is set if the line has a former name.
+	former *former
 }
 
 func (a *arranged) line(program string) []string {
@@ -57,13 +59,22 @@ func arrange(root *cli.Command, args []string) (*arranged, error) {
 			found.args = append(found.args, args[i:]...)
 			return found.checked()
 		default:
-			found.take(arg)
+			found.take(root, arg)
 		}
 	}
 	return found.checked()
 }
 
-func (a *arranged) take(word string) {
+func (a *arranged) take(root *cli.Command, word string) {
+	name := strings.Join(slices.Concat(a.path, a.args, []string{word}), " ")
+	if noun, ls := strings.CutSuffix(name, " ls"); ls {
+		name = noun + " list"
+	}
+	if former, ok := formerNames()[name]; ok && a.former == nil {
+		a.former, a.path, a.args = &former, strings.Fields(former.verb), nil
+		a.command, a.flags = found(root, a.path), append(a.flags, former.flags...)
+		return
+	}
 	if len(a.args) == 0 {
 		for _, sub := range a.command.Subcommands {
 			if sub.HasName(word) {
@@ -77,6 +88,13 @@ func (a *arranged) take(word string) {
 }
 
 func (a *arranged) checked() (*arranged, error) {
+	if a.former != nil && !a.help {
+		args, err := a.former.args(a.args)
+		if err != nil {
+			return a, err
+		}
+		a.args = args
+	}
 	here := strings.TrimSpace("roundsman " + strings.Join(a.path, " "))
 	if holdsOthers(a.command) && len(a.args) > 0 {
 		if hint := foreign(here, a.args); hint != "" {

@@ -14,7 +14,7 @@ import (
 func sampleTree() *cli.Command {
 	common := []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}}, &cli.BoolFlag{Name: "wait"}}
 	return &cli.Command{Name: "roundsman", Subcommands: []*cli.Command{
-		{Name: "runs", Subcommands: []*cli.Command{{Name: "list", Flags: common}, {Name: "show", Flags: common}}},
+		{Name: "boxes", Subcommands: []*cli.Command{{Name: "list", Flags: common}, {Name: "show", Flags: common}}},
 		{Name: "dev", Flags: []cli.Flag{&cli.BoolFlag{Name: "json"}}},
 	}}
 }
@@ -22,14 +22,14 @@ func sampleTree() *cli.Command {
 func TestArrangePutsFlagsBeforeArguments(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ in, want []string }{
-		"flags last":            {[]string{"runs", "show", "x", "--output", "json"}, []string{"r", "runs", "show", "--output", "json", "--", "x"}},
-		"flags first":           {[]string{"--output", "json", "runs", "show", "x"}, []string{"r", "runs", "show", "--output", "json", "--", "x"}},
-		"flag with equals":      {[]string{"runs", "show", "x", "-o=json", "--wait"}, []string{"r", "runs", "show", "-o=json", "--wait", "--", "x"}},
-		"dashes end the flags":  {[]string{"runs", "show", "--", "--wait"}, []string{"r", "runs", "show", "--", "--wait"}},
-		"value like a command":  {[]string{"runs", "--output", "list", "show", "x"}, []string{"r", "runs", "show", "--output", "list", "--", "x"}},
-		"argument like command": {[]string{"runs", "show", "list"}, []string{"r", "runs", "show", "--", "list"}},
-		"help first":            {[]string{"help", "runs", "show"}, []string{"r", "runs", "show"}},
-		"help last":             {[]string{"runs", "show", "x", "-h"}, []string{"r", "runs", "show", "--", "x"}},
+		"flags last":            {[]string{"boxes", "show", "x", "--output", "json"}, []string{"r", "boxes", "show", "--output", "json", "--", "x"}},
+		"flags first":           {[]string{"--output", "json", "boxes", "show", "x"}, []string{"r", "boxes", "show", "--output", "json", "--", "x"}},
+		"flag with equals":      {[]string{"boxes", "show", "x", "-o=json", "--wait"}, []string{"r", "boxes", "show", "-o=json", "--wait", "--", "x"}},
+		"dashes end the flags":  {[]string{"boxes", "show", "--", "--wait"}, []string{"r", "boxes", "show", "--", "--wait"}},
+		"value like a command":  {[]string{"boxes", "--output", "list", "show", "x"}, []string{"r", "boxes", "show", "--output", "list", "--", "x"}},
+		"argument like command": {[]string{"boxes", "show", "list"}, []string{"r", "boxes", "show", "--", "list"}},
+		"help first":            {[]string{"help", "boxes", "show"}, []string{"r", "boxes", "show"}},
+		"help last":             {[]string{"boxes", "show", "x", "-h"}, []string{"r", "boxes", "show", "--", "x"}},
 		"nothing":               {nil, []string{"r"}},
 	}
 	for name, tt := range tests {
@@ -57,13 +57,13 @@ func TestArrangeSuggests(t *testing.T) {
 		in   []string
 		want string
 	}{
-		{[]string{"rusn", "list"}, `unknown command "rusn": did you mean "runs"?`},
-		{[]string{"runs", "lst"}, `unknown command "lst": did you mean "list"? (see roundsman runs --help)`},
-		{[]string{"runs", "list", "--ouput", "json"}, `unknown flag --ouput: did you mean --output?`},
-		{[]string{"runs", "list", "--completely-else"}, `unknown flag --completely-else: see roundsman runs list --help`},
+		{[]string{"boxse", "list"}, `unknown command "boxse": did you mean "boxes"?`},
+		{[]string{"boxes", "lst"}, `unknown command "lst": did you mean "list"? (see roundsman boxes --help)`},
+		{[]string{"boxes", "list", "--ouput", "json"}, `unknown flag --ouput: did you mean --output?`},
+		{[]string{"boxes", "list", "--completely-else"}, `unknown flag --completely-else: see roundsman boxes list --help`},
 		{[]string{"dev", "--wait"}, `unknown flag --wait`},
-		{[]string{"runs", "list", "-y"}, `unknown flag -y: see`},
-		{[]string{"runs", "list", "--output"}, `flag --output needs a value`},
+		{[]string{"boxes", "list", "-y"}, `unknown flag -y: see`},
+		{[]string{"boxes", "list", "--output"}, `flag --output needs a value`},
 	}
 	for _, tt := range tests {
 		_, err := arrange(sampleTree(), tt.in)

@@ -8,10 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/starter"
 )
 
 // completionWord is the hidden first argument: `roundsman __complete WORDS… LAST`, with the unfinished word last.
@@ -79,34 +76,12 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 	return matching(commandNames(command), last)
 }
 
-func stateValues(command *cli.Command) []string {
-	outcomes := append(ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), "bad")
-	switch command.HelpName {
-	case ui.ProgramName + " runs":
-		return append(outcomes, "open")
-	case ui.ProgramName + " jobtypes":
-		return outcomes
-	case ui.ProgramName + " workers":
-		return []string{"ONLINE", "UNREACHABLE", "OFFLINE", "DRAINING", "CORDONED", "DELETED"}
-	case ui.ProgramName + " schedule":
-		return []string{"ran", "open", "waiting", "skipped", "missed", "due"}
-	case ui.ProgramName + " jobs":
-		return append(starter.ItemStates(), "bad")
-	}
-	return starter.ItemStates()
-}
-
 func flagValues(command *cli.Command, name string) ([]string, bool) {
 	switch name {
 	case ui.FlagState, "s":
-		return stateValues(command), true
-	case runs.FlagOutcome:
-		return ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), true
+		return ui.KnownStates(command), true
 	case "kind":
-		if command.HelpName == ui.ProgramName+" resume" {
-			return []string{"pause", "budget", "done", "failure", "all"}, true
-		}
-		return []string{string(starter.KindGroup), string(starter.KindDAG)}, true
+		return []string{"pause", "budget", "done", "failure", "all"}, true
 	case ui.FlagLogLevel:
 		return []string{"debug", "info", "warn", "error"}, true
 	case ui.FlagLogFormat:

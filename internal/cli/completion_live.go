@@ -26,22 +26,20 @@ const (
 	liveTypes   = "job types"
 	liveWorkers = "workers"
 	liveRunIDs  = "runs"
-	liveDAGs    = "runs of DAGs"
 	liveTold    = "receivers"
 	liveAll     = "all"
 )
 
 // liveArguments are the kinds of the arguments of commands, by the group they are in.
 var liveArguments = map[string]string{ //nolint:gochecknoglobals // constant table
-	"jobtypes": liveTypes, "workers": liveWorkers, "runs": liveRunIDs, "jobs": liveRunIDs, "dag": liveDAGs, "explain": liveAll,
-	"notifications": liveTold,
-	"start":         liveTypes, "submit": liveTypes, "holds": liveTypes, "schedule": liveTypes, "drain": liveWorkers, "show": liveAll, "pause": liveAll,
+	"jobtypes": liveTypes, "workers": liveWorkers, "runs": liveRunIDs, "jobs": liveRunIDs, "explain": liveAll,
+	"start": liveTypes, "submit": liveTypes, "holds": liveTypes, "schedule": liveTypes, "drain": liveWorkers, "show": liveAll, "pause": liveAll,
 	"resume": liveAll, "set": liveAll, "audit": liveAll, "delete": liveWorkers, "logs": liveRunIDs, "watch": liveRunIDs, "retry": liveRunIDs,
 	"cancel": liveRunIDs, "approve": liveRunIDs, "reject": liveRunIDs, "skip": liveRunIDs,
 }
 
 var liveFlags = map[string]string{ //nolint:gochecknoglobals // constant table
-	ui.FlagJobType: liveTypes, "t": liveTypes, ui.FlagRun: liveRunIDs, "node": liveWorkers, "worker": liveWorkers,
+	"worker": liveWorkers, "test": liveTold,
 }
 
 func group(command *cli.Command) string {
@@ -104,7 +102,7 @@ func typedContext(ctx context.Context, typed []string) *cli.Context {
 }
 
 func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
-	if kind != liveWorkers && kind != liveDAGs && kind != liveTold {
+	if kind != liveWorkers && kind != liveTold {
 		types, _ := jobtypes.Of(client).List(ctx)
 		for _, known := range types {
 			names = append(names, known.Name)
@@ -116,12 +114,8 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 			names = append(names, worker.Registration.ID)
 		}
 	}
-	if kind == liveRunIDs || kind == liveDAGs || kind == liveAll {
-		filter := starter.RunFilter{Limit: liveRuns}
-		if kind == liveDAGs {
-			filter.Kind = starter.KindDAG
-		}
-		runs, _ := client.Runs().List(ctx, filter)
+	if kind == liveRunIDs || kind == liveAll {
+		runs, _ := client.Runs().List(ctx, starter.RunFilter{Limit: liveRuns})
 		for _, run := range runs {
 			names = append(names, run.WorkflowID)
 		}

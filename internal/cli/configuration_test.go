@@ -83,14 +83,14 @@ func TestPlanApplyPlan(t *testing.T) {
 
 	// Without a control plane the answer is incomplete, so the command fails.
 	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("pap-0", "command", "echo")
-	h.run("jobtypes", "pause", "pap-0", "--note", "new disks").OK().Says("pap-0 is paused")
+	h.run("pause", "pap-0", "--note", "new disks").OK().Says("pap-0 is paused")
 	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
 	known := clitest.Decode[jobtypes.JobType](h.run("jobtypes", "show", "pap-0", "--output=json").Exits(ui.ExitFailed))
 	assert.True(t, known.Paused)
 	assert.Equal(t, "new disks", known.PauseNote)
 	h.run("apply", "-c", changed).OK()
 	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
-	h.run("jobtypes", "resume", "pap-0").OK().Says("pap-0 is resumed; next run in")
+	h.run("resume", "pap-0", "--kind", "pause").OK().Says("pap-0 is resumed; next run in")
 	h.run("jobtypes", "show", "no-such").Exits(ui.ExitFailed).Complains("job type no-such does not exist", "roundsman jobtypes")
 }
 
@@ -114,14 +114,14 @@ func TestAFaultElsewhereKeepsNobodyFromTheServer(t *testing.T) {
 	const warned = "of the configuration only temporal: is used here"
 	for _, faulty := range []string{"version: 1\nfleet: {nonsense: 1}\n", "version: 1\nnotify: [1]\n", "version: 7\n", "version: 1\nlanes: {a: {exclusive: perhaps}}\n"} {
 		file := h.write(faulty + temporal)
-		h.run("jobtypes", "list", "-c", file).OK().Complains("warning: "+file, warned)
+		h.run("jobtypes", "-c", file).OK().Complains("warning: "+file, warned)
 		h.run("plan", "-c", file).Exits(ui.ExitUsage)
 	}
-	told := h.run("runs", "list", "-c", h.write("version: 1\n"+temporal+"job_types: {}\n")).OK()
+	told := h.run("runs", "-c", h.write("version: 1\n"+temporal+"job_types: {}\n")).OK()
 	assert.Empty(t, told.Stderr)
 	for _, hidden := range []string{"version: [\n", "version: 1\ntemporl: {address: 'elsewhere:1'}\n", "version: 1\ntemporal: {adress: x}\n"} {
 		file := h.write(hidden)
-		h.run("runs", "list", "-c", file).Exits(ui.ExitUsage).Complains(file)
-		h.run("runs", "list", "-c", file, "--address", address).OK().Complains("warning: "+file, warned)
+		h.run("runs", "-c", file).Exits(ui.ExitUsage).Complains(file)
+		h.run("runs", "-c", file, "--address", address).OK().Complains("warning: "+file, warned)
 	}
 }

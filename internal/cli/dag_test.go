@@ -51,11 +51,11 @@ tasks:
 func TestDAGValidate(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	h.run("dag", "validate", example(t, "nine.yaml"), example(t, "rolling.yaml"), example(t, "rebalance.yaml")).OK().
+	h.run("validate", example(t, "nine.yaml"), example(t, "rolling.yaml"), example(t, "rebalance.yaml")).OK().
 		Says("DAG nine is valid: 9 tasks, 11 dependencies, 3 tasks deep", "DAG rolling-maintenance is valid: 19 tasks", "DAG rebalance is valid")
 
 	path := h.writeSpec(faultySpec)
-	o := h.run("dag", "validate", path).Exits(ui.ExitUsage)
+	o := h.run("validate", path).Exits(ui.ExitUsage)
 	assert.Empty(t, o.Stdout)
 	o.Complains(path+":11:5: ", "comand", "fault")
 	for line := range strings.SplitSeq(strings.TrimSpace(o.Stderr), "\n") {
@@ -64,12 +64,12 @@ func TestDAGValidate(t *testing.T) {
 	fixed := h.writeSpec(strings.Replace(faultySpec, `id: b
     comand`, `id: c
     command`, 1))
-	h.run("dag", "validate", fixed).Exits(ui.ExitUsage).Complains(fixed+":8:", "ghost")
+	h.run("validate", fixed).Exits(ui.ExitUsage).Complains(fixed+":8:", "ghost")
 
 	reports := clitest.Decode[struct {
 		Valid bool             `json:"valid"`
 		Files []dag.SpecReport `json:"files"`
-	}](h.run("dag", "validate", "-o", "json", example(t, "nine.yaml"), path).Exits(ui.ExitUsage))
+	}](h.run("show", "-o", "json", example(t, "nine.yaml"), path).Exits(ui.ExitUsage))
 	assert.False(t, reports.Valid)
 	require.Len(t, reports.Files, 2)
 	assert.Equal(t, dag.SpecReport{File: example(t, "nine.yaml"), Valid: true, DAG: "nine", Tasks: 9, Edges: 11, Depth: 3, Bytes: reports.Files[0].Bytes, Faults: nil}, withoutEmpty(reports.Files[0]))
@@ -90,13 +90,12 @@ func withoutEmpty(report dag.SpecReport) dag.SpecReport {
 func TestDAGValidateOfFilesThatAreNone(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	h.run("dag", "validate", "/nonexistent.yaml").Exits(ui.ExitUsage).Complains("/nonexistent.yaml", "no such file")
-	h.run("dag", "validate", t.TempDir()).Exits(ui.ExitUsage).Complains("is a directory")
-	h.run("dag", "validate", h.writeSpec("")).Exits(ui.ExitUsage).Complains("spec.yaml")
+	h.run("validate", "/nonexistent.yaml").Exits(ui.ExitUsage).Complains("/nonexistent.yaml", "no such file")
+	h.run("validate", h.writeSpec("")).Exits(ui.ExitUsage).Complains("spec.yaml")
 	h.env.Stdin = strings.NewReader(`{"version": 1, "name": "piped", "tasks": [{"id": "a", "noop": true}]}`)
-	h.run("dag", "validate", "-").OK().Says("DAG piped is valid: 1 task, 0 dependencies, 1 task deep")
+	h.run("validate", "-").OK().Says("DAG piped is valid: 1 task, 0 dependencies, 1 task deep")
 	h.env.Stdin = strings.NewReader(strings.Repeat("\x00garbage", 1<<17))
-	h.run("dag", "validate", "-").Exits(ui.ExitUsage).Complains("stdin:1:1: not valid YAML")
+	h.run("validate", "-").Exits(ui.ExitUsage).Complains("stdin:1:1: not valid YAML")
 }
 
 func TestSubDAGsStayInTheirTree(t *testing.T) {
@@ -107,10 +106,10 @@ func TestSubDAGsStayInTheirTree(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link.yaml")))
 	path := filepath.Join(dir, "top.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("version: 1\nname: top\ntasks: [{id: a, dag: link.yaml}]\n"), 0o600))
-	h.run("dag", "validate", path).Exits(ui.ExitUsage).Complains(path+":3:", "link.yaml")
+	h.run("validate", path).Exits(ui.ExitUsage).Complains(path+":3:", "link.yaml")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "sub.yaml"), []byte("version: 1\nname: sub\ntasks: [{id: a, nop: true}]\n"), 0o600))
 	require.NoError(t, os.WriteFile(path, []byte("version: 1\nname: top\ntasks: [{id: a, dag: sub.yaml}]\n"), 0o600))
-	h.run("dag", "validate", path).Exits(ui.ExitUsage).Complains(filepath.Join(dir, "sub.yaml")+":3:", `"noop"`)
+	h.run("validate", path).Exits(ui.ExitUsage).Complains(filepath.Join(dir, "sub.yaml")+":3:", `"noop"`)
 }
 
 func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
@@ -126,8 +125,8 @@ func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
 		fmt.Fprintf(&text, "  - {id: t%d, command: [a, \"%x\"]}\n", i, word)
 	}
 	path := h.writeSpec(text.String())
-	h.run("dag", "validate", path).Exits(ui.ExitUsage).Complains("6500 tasks", "bytes compressed, the limit is 1572864", "for_each")
-	h.run("dag", "run", "--dev", path).Exits(ui.ExitUsage).Complains("bytes compressed")
+	h.run("validate", path).Exits(ui.ExitUsage).Complains("6500 tasks", "bytes compressed, the limit is 1572864", "for_each")
+	h.run("start", "--dev", path).Exits(ui.ExitUsage).Complains("bytes compressed")
 }
 
 func TestDAGParams(t *testing.T) {
@@ -137,11 +136,11 @@ func TestDAGParams(t *testing.T) {
 	size := func(args ...string) int {
 		reports := clitest.Decode[struct {
 			Files []dag.SpecReport `json:"files"`
-		}](h.run(append([]string{"dag", "validate", spec, "-o", "json"}, args...)...).OK())
+		}](h.run(append([]string{"start", spec, "--dry-run", "-o", "json"}, args...)...).OK())
 		return reports.Files[0].Bytes
 	}
 	assert.NotEqual(t, size(), size("--param", "text=b,c=d and more", "--param", "n=4", "--param", "list=[1,2]"))
-	h.run("dag", "validate", spec, "--param", "any=a text").OK()
+	h.run("start", spec, "--dry-run", "--param", "any=a text").OK()
 	for arg, says := range map[string]string{
 		"txet=b":     `did you mean "text"`,
 		"nothing=1":  "known here: any, list, n, text",
@@ -152,7 +151,7 @@ func TestDAGParams(t *testing.T) {
 		"=x":         "write KEY=VALUE",
 		`list="[1"]`: "is not a list, which the spec declares",
 	} {
-		h.run("dag", "validate", spec, "--param", arg).Exits(ui.ExitUsage).Complains(says)
+		h.run("start", spec, "--dry-run", "--param", arg).Exits(ui.ExitUsage).Complains(says)
 	}
 }
 
@@ -187,39 +186,22 @@ tasks:
 	assert.NotContains(t, h.run("validate", path).OK().Stdout, "COMMAND")
 }
 
-func TestDAGRender(t *testing.T) {
+func TestDAGPictures(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	dir, nine := t.TempDir(), example(t, "nine.yaml")
-	out := filepath.Join(dir, "nine.svg")
-	h.run("dag", "render", nine, "-o", out).OK().Says("wrote " + out + ": 9 tasks, 11 dependencies")
-	text, err := os.ReadFile(out)
-	require.NoError(t, err)
-	decoder := xml.NewDecoder(strings.NewReader(string(text)))
-	for err = nil; err == nil; {
+	nine := example(t, "nine.yaml")
+	decoder := xml.NewDecoder(strings.NewReader(h.run("show", nine, "-o", "svg").OK().Stdout))
+	var err error
+	for err == nil {
 		_, err = decoder.Token()
 	}
 	require.ErrorIs(t, err, io.EOF)
-	assert.Equal(t, string(text), h.run("dag", "render", nine).OK().Stdout, "svg is the default")
-
-	h.run("dag", "render", nine, "--format", "mermaid").OK().Says("flowchart LR", "n0 --> n3")
-	h.run("dag", "render", nine, "--format", "dot", "--direction", "down").OK().Says(`digraph "nine"`, "rankdir=TB")
-	h.run("dag", "render", nine, "-o", filepath.Join(dir, "nine.mmd")).OK()
-	text, err = os.ReadFile(filepath.Join(dir, "nine.mmd"))
-	require.NoError(t, err)
-	assert.Contains(t, string(text), "flowchart", "the name tells the format")
-
-	rolling := example(t, "rolling.yaml")
-	h.run("dag", "render", rolling, "--collapse", "always", "-o", filepath.Join(dir, "r.dot")).OK().Says("19 tasks in 11 boxes")
-	h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").OK().Says("uncordon").Says("health")
-	assert.NotContains(t, h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").OK().Stdout, "undo")
-
-	o := h.run("dag", "render", h.writeSpec(layeredSpec(10_000)), "-o", filepath.Join(dir, "huge.svg")).Exits(ui.ExitFailed)
-	o.Complains("10000 boxes", "--around TASK", "--format dot")
-	assert.NoFileExists(t, filepath.Join(dir, "huge.svg"))
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Len(t, left, 3, "no temporary files are left: %v", left)
+	h.run("show", nine, "-o", "mermaid").OK().Says("flowchart LR", "n0 --> n3")
+	h.run("show", nine, "-o", "dot").OK().Says(`digraph "nine"`)
+	h.run("show", nine, "-o", "gantt").Exits(ui.ExitUsage).Complains("has no times")
+	h.run("show", nine, nine, "-o", "svg").Exits(ui.ExitUsage).Complains("a picture has one DAG")
+	o := h.run("show", h.writeSpec(layeredSpec(10_000)), "-o", "svg").Exits(ui.ExitFailed).Complains("10000 boxes")
+	assert.Empty(t, o.Stdout)
 }
 
 // layeredSpec has n tasks in ten layers, two dependencies each.
@@ -246,40 +228,19 @@ func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"dag", "rnu"}, `did you mean "run"?`},
-		{[]string{"dag", "run"}, "FILE is missing"},
-		{[]string{"dag", "run", nine, nine}, "unexpected argument"},
-		{[]string{"dag", "run", nine, "--watch", "--detach"}, "exclude each other"},
-		{[]string{"dag", "run", nine, "--dev", "--detach"}, "--detach does not go with --dev"},
-		{[]string{"dag", "run", nine, "--dev", "--address", "127.0.0.1:1"}, "--address does not go with --dev"},
+		{[]string{"start"}, "NAME|FILE is missing"},
+		{[]string{"start", nine, nine}, "unexpected argument"},
 		{[]string{"start", nine, "--dev", "--address", "127.0.0.1:1"}, "--address does not go with --dev"},
-		{[]string{"dag", "run", nine, "--workers", "a"}, "--workers is for --dev"},
-		{[]string{"dag", "run", nine, "--dev", "--workers", "Node A"}, "--workers:"},
-		{[]string{"dag", "run", nine, "--deadline", "soon"}, "--deadline soon"},
-		{[]string{"dag", "run", "--output", "xml", nine}, "must be table, json or yaml"},
-		{[]string{"dag", "run", "--dev", "/nonexistent.yaml"}, "/nonexistent.yaml"},
-		{[]string{"dag", "run", nine, "--as", "Bad Name"}, `--as: run name "Bad Name"`},
-		{[]string{"dag", "render"}, "name a FILE, a --run RUN, or both"},
-		{[]string{"dag", "render", nine, "--format", "png"}, "must be one of [svg dot mermaid]"},
-		{[]string{"dag", "render", nine, "-o", "nine.png"}, "choose svg, dot or mermaid"},
-		{[]string{"dag", "render", nine, "--collapse", "yes"}, "--collapse yes"},
-		{[]string{"dag", "render", nine, "--direction", "up"}, "--direction up"},
-		{[]string{"dag", "render", nine, "--around", "10"}, "has no task 10"},
-		{[]string{"dag", "show"}, "RUN is missing"},
-		{[]string{"dag", "show", "x", "--state", "stale"}, "must be one of pending, ready"},
-		{[]string{"dag", "show", "x", "--limit", "0"}, "--limit 0"},
-		{[]string{"dag", "list", "Not A Name"}, "must start with a-z"},
-		{[]string{"dag", "list", "--limit", "0"}, "--limit 0"},
-		{[]string{"dag", "watch", "x", "--interval", "1ms"}, "at least 100ms"},
-		{[]string{"dag", "skip", "x"}, "TASK... is missing"},
-		{[]string{"dag", "approve", "x"}, "TASK... is missing"},
-		{[]string{"dag", "add-tasks", "x"}, "FILE is missing"},
-		{[]string{"dag", "add-tasks", "x", "/nonexistent.yaml"}, "/nonexistent.yaml"},
-		{[]string{"dag", "retry", "x", "--as", "a/b"}, `--as: run name "a/b"`},
-		{[]string{"dag", "retry", "x", "--accept-diff"}, "give its FILE after the RUN"},
-		{[]string{"dag", "cancel", "x", "--task", "a", "--wait"}, "does not go with --task"},
-		{[]string{"dag", "set", "x"}, "--concurrency"},
-		{[]string{"dag", "set", "x", "--concurrency", "501"}, "from 1 to 500"},
+		{[]string{"start", nine, "--workers", "a"}, "--workers is for --dev"},
+		{[]string{"start", nine, "--dev", "--workers", "Node A"}, "--workers:"},
+		{[]string{"start", nine, "--deadline", "soon"}, "--deadline soon"},
+		{[]string{"start", "--output", "xml", nine}, "must be table, json or yaml"},
+		{[]string{"start", "--dev", "/nonexistent.yaml"}, "/nonexistent.yaml"},
+		{[]string{"start", nine, "--as", "Bad Name"}, `--as: run name "Bad Name"`},
+		{[]string{"show", nine, "-o", "png"}, "must be table, wide, json, yaml, name, svg, dot, mermaid or gantt"},
+		{[]string{"dag", "skip", "x"}, "an argument is missing: see roundsman skip --help"},
+		{[]string{"dag", "approve", "x"}, "an argument is missing: see roundsman approve --help"},
+		{[]string{"retry", "x", "--as", "a/b"}, `--as: run name "a/b"`},
 	}
 	for _, tt := range tests {
 		o := h.run(tt.args...).Exits(ui.ExitUsage).Complains("roundsman: ", tt.says)
@@ -291,33 +252,12 @@ func TestDAGWithoutAServer(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	for _, args := range [][]string{
-		{"dag", "run", example(t, "nine.yaml")},
+		{"start", example(t, "nine.yaml")},
 		{"dag", "list"},
-		{"dag", "show", "nine"},
-		{"dag", "retry", "nine"},
-		{"dag", "render", "--run", "nine"},
+		{"show", "nine"},
+		{"retry", "nine"},
+		{"show", "nine@", "-o", "svg"},
 	} {
 		h.run(args...).Exits(ui.ExitFailed).Complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev")
 	}
-}
-
-// TestAddedTasksAreCheckedBeforeTheyTravel: faults within a file are found without a server, and refer to the
-// file.
-func TestAddedTasksAreCheckedBeforeTheyTravel(t *testing.T) {
-	t.Parallel()
-	h := offline(t)
-	file := filepath.Join(t.TempDir(), "extra.yaml")
-	for text, says := range map[string]string{
-		"":         ": there is nothing to add",
-		"- {1: 2}": ":1:4: a task has no key",
-		"- id: [":  ":1",
-		"- id: a\n  noop: true\n- id: b\n  comand: [x]\n":       `:4:3: a task has no key "comand"; did you mean "command"?`,
-		strings.Repeat("- aaaaaaaaaaaaaaa\n", 70_000):           "the limit is 1048576",
-		`{"tasks": [{"id": "a", "noop": true, "sleep": "1s"}]}`: ":1:",
-	} {
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		h.run("dag", "add-tasks", "x", file).Exits(ui.ExitUsage).Complains(file+":", says)
-	}
-	require.NoError(t, os.WriteFile(file, []byte("- {id: a, needs: [later], noop: true}\n"), 0o600))
-	h.run("dag", "add-tasks", "x", file).Exits(ui.ExitFailed).Complains("no Temporal server answers")
 }

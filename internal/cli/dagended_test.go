@@ -24,12 +24,12 @@ tasks:
 
 // endedDAG checks the list of a closed run: ready and start times, durations, results and decisions.
 func endedDAG(t *testing.T, h *harness) {
-	h.run("dag", "run", h.write(endedSpec), "--as", "x", "--detach").OK()
+	h.run("start", h.write(endedSpec), "--as", "x").OK()
 	h.eventually("AWAITING_APPROVAL", "explain", "ended/x")
-	h.run("dag", "approve", "ended/x", "go", "--note", "change 4711").OK()
-	h.run("runs", "watch", "dag/ended/x").Exits(ui.ExitFailed)
+	h.run("approve", "ended/x/go", "--note", "change 4711").OK()
+	h.run("watch", "dag/ended/x").Exits(ui.ExitFailed)
 
-	shown := clitest.Decode[itemList](h.run("runs", "show", "ended", "-o", "json").OK()).Items
+	shown := clitest.Decode[itemList](h.run("show", "ended@", "-o", "json").OK()).Items
 	require.Len(t, shown, 6)
 	ids := map[string]int{}
 	for i, task := range shown {
@@ -50,13 +50,12 @@ func endedDAG(t *testing.T, h *harness) {
 	assert.Equal(t, decided.EndedAt, shown[ids["left"]].ReadyAt)
 	assert.Equal(t, shown[ids["right"]].EndedAt, shown[ids["last"]].ReadyAt, "the last of its needs")
 
-	o := h.run("runs", "show", "ended").OK().Says("STARTED", "approved by tester: change 4711", "left done", "all done", "exited with status 4")
+	o := h.run("show", "ended@").OK().Says("STARTED", "approved by tester: change 4711", "left done", "all done", "exited with status 4")
 	assert.Less(t, strings.Index(o.Stdout, "\nfirst "), strings.Index(o.Stdout, "\nlast "))
-	tree := h.run("runs", "show", "ended", "--tree").OK().Stdout
+	tree := h.run("show", "ended@", "--tree").OK().Stdout
 	assert.Regexp(t, `(?m)^first .*\n· (bad .*\n· go |go )`, tree)
 	assert.Regexp(t, `(?m)^· · · last \(also needs (left|right)\)`, tree)
-	h.run("runs", "show", "ended", "--output", "wide").OK().Says("READY")
+	h.run("show", "ended@", "--output", "wide").OK().Says("READY")
 
-	h.run("dag", "render", "--run", "ended", "--gantt").OK().Says("<svg", "dag/ended/x (failed)", ">first<", ">last<", "✗ failed", "approved by")
-	h.run("dag", "render", "--gantt").Exits(ui.ExitUsage)
+	h.run("show", "ended@", "-o", "gantt").OK().Says("<svg", "dag/ended/x (failed)", ">first<", ">last<", "✗ failed", "approved by")
 }

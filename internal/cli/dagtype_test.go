@@ -58,26 +58,26 @@ func TestJobTypeOfADAG(t *testing.T) {
 	file := writeTree(t, [2]string{"roundsman.yaml", nightlyTypes}, [2]string{"dags/nightly.yaml", nightlyDAG}, [2]string{"dags/close.yaml", closeDAG})
 	h.run("apply", "-c", file).OK()
 	h.run("plan", "-c", file).OK()
-	h.run("jobtypes", "list").OK().Says("nightly", "dag dags/nightly.yaml")
+	h.run("jobtypes").OK().Says("nightly", "dag dags/nightly.yaml")
 	h.run("jobtypes", "show", "nightly").OK().Says("rounds (dags/nightly.yaml)")
 
-	h.run("jobtypes", "run", "nightly", "--wait").OK().Says("nightly: completed in", "1 completed")
+	h.run("start", "nightly", "--wait").OK().Says("nightly: completed in", "1 completed")
 	runs := clitest.Decode[struct {
 		Runs []starter.Run `json:"runs"`
-	}](h.run("runs", "list", "-t", "nightly", "-o", "json").OK()).Runs
+	}](h.run("runs", "nightly", "-o", "json").OK()).Runs
 	require.NotEmpty(t, runs)
 	below := runs[len(runs)-1].WorkflowID + "/" + contract.JobID(1)
-	h.run("runs", "show", below).OK().Says("visit.db1", "visit.db2", "close", "completed")
+	h.run("show", below).OK().Says("visit.db1", "visit.db2", "close", "completed")
 	h.run("explain", "nightly").OK()
 	for _, command := range []string{"explain", "logs"} {
 		h.run(command, below+"/visit").Exits(ui.ExitFailed).Complains("name one of its 2, such as visit.db1")
 	}
 	h.run("doctor").OK()
 
-	h.run("jobtypes", "run", "nightly", "--param", `hosts=["db9"]`, "--param", "mode=some", "--wait").OK().Says("nightly: completed in")
-	h.run("jobtypes", "run", "nightly", "--param", "limits=4").Exits(ui.ExitUsage).Complains(`params.limits: DAG rounds has no such param; did you mean "limit"?`)
-	h.run("jobtypes", "run", "nightly", "--param", "limit=many").Exits(ui.ExitUsage).Complains("params.limit", "is not a number, which the spec declares")
-	h.run("jobtypes", "run", "nightly", "--param", `hosts=["db-bad"]`, "--wait").Exits(ui.ExitFailed).Says("nightly: failed in", "DAG rounds failed: 1 of 2 tasks, first visit.db-bad")
+	h.run("start", "nightly", "--param", `hosts=["db9"]`, "--param", "mode=some", "--wait").OK().Says("nightly: completed in")
+	h.run("start", "nightly", "--param", "limits=4").Exits(ui.ExitUsage).Complains(`params.limits: DAG rounds has no such param; did you mean "limit"?`)
+	h.run("start", "nightly", "--param", "limit=many").Exits(ui.ExitUsage).Complains("params.limit", "is not a number, which the spec declares")
+	h.run("start", "nightly", "--param", `hosts=["db-bad"]`, "--wait").Exits(ui.ExitFailed).Says("nightly: failed in", "DAG rounds failed: 1 of 2 tasks, first visit.db-bad")
 
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "dags/close.yaml"), []byte(closeDAG+"  - {id: more, noop: true}\n"), 0o600))
 	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("dag.files.dags/close.yaml", "lines, sha256")
@@ -92,7 +92,7 @@ func (h *harness) waitsInside(file string) {
 	ask := closeDAG + "  - {id: ask, needs: [report], approval: {prompt: 'Close?'}}\n"
 	require.NoError(h.t, os.WriteFile(filepath.Join(filepath.Dir(file), "dags/close.yaml"), []byte(ask), 0o600))
 	h.run("apply", "-c", file).OK()
-	h.run("jobtypes", "run", "nightly").OK()
+	h.run("start", "nightly").OK()
 	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
 	h.run("explain", "nightly").OK().Says("job type nightly: running", "task ask: Close?", "roundsman approve group/nightly-")
 	h.run("status").OK().Says("1 running; AWAITING_APPROVAL(ask) of group/nightly-")
@@ -103,15 +103,15 @@ func (h *harness) waitsInside(file string) {
 // sub-DAGs for a task two DAGs below the run.
 func (h *harness) answersByName() {
 	h.t.Helper()
-	h.run("jobs", "show", "nightly/close/ask").OK().Says("group/nightly-", "/job-00001/close/ask")
+	h.run("show", "nightly/close/ask").OK().Says("group/nightly-", "/job-00001/close/ask")
 	h.run("explain", "nightly/close/ask").OK().Says("AWAITING_APPROVAL(ask)", "Close?")
-	h.run("dag", "approve", "nightly", "ask").Exits(ui.ExitFailed).Complains(`there is no task "ask"`)
-	h.run("dag", "approve", "nightly", "close/asks").Exits(ui.ExitFailed).Complains(`did you mean "ask"?`)
-	h.run("dag", "approve", "nightly", "close/ask").OK().Says("approved close/ask: group/nightly-", "/job-00001/close now has")
-	h.run("runs", "watch", "nightly").OK()
+	h.run("approve", "nightly/ask").Exits(ui.ExitFailed).Complains(`there is no task "ask"`)
+	h.run("approve", "nightly/close/asks").Exits(ui.ExitFailed).Complains(`did you mean "ask"?`)
+	h.run("approve", "nightly/close/ask").OK().Says("approved ask: group/nightly-", "/job-00001/close now has")
+	h.run("watch", "nightly").OK()
 
-	h.run("jobtypes", "run", "nightly").OK()
+	h.run("start", "nightly").OK()
 	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
-	h.run("dag", "reject", "nightly/close", "ask", "--note", "no").OK().Says("rejected ask: group/nightly-")
-	h.eventually("rejected by tester: no", "dag", "show", "nightly")
+	h.run("reject", "nightly/close/ask", "--note", "no").OK().Says("rejected ask: group/nightly-")
+	h.eventually("rejected", "show", "nightly/close/ask").Says("tester", "no")
 }

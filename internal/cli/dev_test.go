@@ -124,7 +124,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 	first.waitFor(t, "quick: completed in")
 	assert.Contains(t, first.out.String(), "(command), every 8760h")
 	inside := offline(t).at(address(t, dir))
-	inside.eventually("running", "jobs", "show", "job-00001", "--run", "slow")
+	inside.eventually("running", "show", "slow/job-00001")
 
 	// A second one on the same data dir is refused, with the pid of the first.
 	h.run(devArgs(dir, "--once", "-c", config)...).Exits(ui.ExitFailed).Complains(fmt.Sprintf("by process %d", os.Getpid()), "--data-dir")
@@ -155,11 +155,11 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	assert.NotEqual(t, strings.Contains(banner, "http://127.0.0.1:8234/"),
 		strings.Contains(banner, "api/v1 (listen tcp 127.0.0.1:8234: bind: address already in use; --http chooses a port)"))
 	inside := offline(t).at(address(t, dir))
-	inside.eventually("ONLINE", "workers", "list")
-	inside.run("dag", "run", example(t, "nine.yaml")).OK()
+	inside.eventually("ONLINE", "workers")
+	inside.run("start", "-w", example(t, "nine.yaml")).OK()
 	dev.waitFor(t, "nine: completed in")
 	inside.run("apply", "-c", h.write(minimalConfig)).OK()
-	inside.run("jobtypes", "run", "echo").OK()
+	inside.run("start", "echo").OK()
 	dev.waitFor(t, "echo: completed in")
 	assert.NotContains(t, dev.out.String(), "stopping:")
 	assert.Equal(t, ui.ExitOK, dev.code(), dev.err.String())
@@ -173,7 +173,7 @@ func TestDevOnceAdoptsWhatStillRuns(t *testing.T) {
 	config := h.write(clusterConfig(gate))
 	first := h.begin(devArgs(dir, "--once", "-c", config)...)
 	first.waitFor(t, "slow: started group/slow-")
-	offline(t).at(address(t, dir)).eventually("running", "jobs", "show", "job-00001", "--run", "slow")
+	offline(t).at(address(t, dir)).eventually("running", "show", "slow/job-00001")
 	assert.Equal(t, ui.ExitFailed, first.code())
 	assert.Contains(t, first.err.String(), "continue with the next `roundsman dev`")
 

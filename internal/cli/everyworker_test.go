@@ -42,26 +42,26 @@ func TestOnEveryWorker(t *testing.T) {
 	h.background("server", "--log-level", "error")
 	for id, labels := range map[string]string{"node-a": "role=storage", "node-b": "role=storage", "node-c": "role=other"} {
 		h.background("worker", "--id", id, "--labels", labels, "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-		h.eventually(id, "workers", "list", "--online")
+		h.eventually(id, "workers", "-s", "online")
 	}
 	h.run("apply", "-c", h.write(everywhereTypes)).OK()
-	h.run("jobtypes", "run", "check", "--wait").OK().Says("check: completed in", "4 found, 4 completed (node-a 2, node-b 2)")
+	h.run("start", "check", "--wait").OK().Says("check: completed in", "4 found, 4 completed (node-a 2, node-b 2)")
 	var keys []string
 	for _, job := range clitest.Decode[struct {
 		Jobs []starter.Item `json:"items"`
-	}](h.run("jobs", "list", "check", "-o", "json").OK()).Jobs {
+	}](h.run("jobs", "check", "-o", "json").OK()).Jobs {
 		keys = append(keys, job.DedupeKey+"@"+job.Worker)
 	}
 	assert.ElementsMatch(t, []string{"node-a/disk@node-a", "node-a/fan@node-a", "node-b/disk@node-b", "node-b/fan@node-b"}, keys)
-	h.run("jobtypes", "run", "refresh", "--wait").OK().Says("refresh: completed in", "3 completed (node-a 1, node-b 1, node-c 1)")
+	h.run("start", "refresh", "--wait").OK().Says("refresh: completed in", "3 completed (node-a 1, node-b 1, node-c 1)")
 
-	h.run("jobtypes", "run", "fails", "--wait").Exits(ui.ExitFailed).Says("fails: partial in", "2 completed", "1 of 3 workers missed: node-b: DETECTION_FAILED")
-	h.run("runs", "show", "fails").OK().Says("partial", "missed", "node-b: DETECTION_FAILED", "(3 detections tried)")
+	h.run("start", "fails", "--wait").Exits(ui.ExitFailed).Says("fails: partial in", "2 completed", "1 of 3 workers missed: node-b: DETECTION_FAILED")
+	h.run("show", "fails@").OK().Says("partial", "missed", "node-b: DETECTION_FAILED", "(3 detections tried)")
 
-	h.run("workers", "cordon", "node-a").OK()
-	h.run("jobtypes", "run", "check", "--wait").Exits(ui.ExitFailed).Says("check: partial in", "2 completed, 1 workers missed (node-b 2)", "1 of 2 workers missed: node-a: WORKER_CORDONED")
-	result := clitest.Decode[starter.Snapshot](h.run("runs", "show", "check", "-o", "json").OK()).Result
+	h.run("pause", "node-a").OK()
+	h.run("start", "check", "--wait").Exits(ui.ExitFailed).Says("check: partial in", "2 completed, 1 workers missed (node-b 2)", "1 of 2 workers missed: node-a: WORKER_CORDONED")
+	result := clitest.Decode[starter.Snapshot](h.run("show", "check@", "-o", "json").OK()).Result
 	assert.Equal(t, []contract.MissedWorker{{Worker: "node-a", Code: contract.CodeCordoned, Detail: "it is CORDONED"}}, result.Missed)
-	h.run("workers", "uncordon", "node-a").OK()
-	h.run("jobtypes", "detect", "check").OK().Says("node-a/disk", "node-b/fan")
+	h.run("resume", "node-a").OK()
+	h.run("start", "check", "--dry-run").OK().Says("node-a/disk", "node-b/fan")
 }

@@ -30,7 +30,7 @@ func TestExecRunsAProgramOnEachWorkerWithTheLabels(t *testing.T) {
 	h.background("server", "--log-level", "error")
 	for _, worker := range []struct{ id, labels string }{{"web-1", "role=web,rack=1"}, {"web-2", "role=web,rack=2"}, {"db-1", "role=db"}} {
 		h.background("worker", "--id", worker.id, "--labels", worker.labels, "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-		h.eventually(worker.id, "workers", "list", "--online")
+		h.eventually(worker.id, "workers", "-s", "online")
 	}
 	dir := t.TempDir()
 
@@ -60,8 +60,8 @@ func TestExecRunsAProgramOnEachWorkerWithTheLabels(t *testing.T) {
 	require.NoError(t, os.RemoveAll(lock))
 
 	h.run("exec", "-l", "role=wob", "--", "true").Exits(ui.ExitFailed).Complains("no worker has label role=wob", "role=web")
-	h.run("workers", "cordon", "web-2").OK()
-	h.eventually("CORDONED", "workers", "list")
+	h.run("pause", "web-2").OK()
+	h.eventually("CORDONED", "workers")
 	h.run("exec", "-l", "role=web", "--", "true").Exits(ui.ExitFailed).Complains("web-2: not run: it is CORDONED", "completed on 1, not on 1")
-	h.eventually("exec", "audit", "list")
+	h.eventually("exec", "audit")
 }

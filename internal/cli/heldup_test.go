@@ -26,7 +26,7 @@ job_types:
     execute: {command: [sleep, "600"]}
 `)
 	h.run("apply", "-c", file).OK()
-	h.run("jobtypes", "run", "copy").OK()
+	h.run("start", "copy").OK()
 	h.eventually("1 running; 2 wait for RESOURCES_PENDING", "explain", "copy")
 	for _, thing := range []string{"copy", clitest.Decode[explainer.Explanation](h.run("explain", "copy", "-o", "json").OK()).Reasons[0].Of} {
 		found := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK())
@@ -38,7 +38,7 @@ job_types:
 	h.run("status").OK().Says("1 running; POOL_FULL(tape) of group/copy-")
 	h.run("jobtypes", "show", "copy", "-o", "json").OK().Says(`"liveness": "activity"`, `"stall_timeout": "12m"`)
 	// The program sleeps: it prints nothing, uses no CPU and no I/O.
-	h.eventually("no report, output, CPU or I/O for 1m", "runs", "show", "copy")
+	h.eventually("no report, output, CPU or I/O for 1m", "show", "copy@")
 	h.run("explain", "copy").OK().Says("no report, output, CPU or I/O for 1m")
-	h.run("jobtypes", "set", "copy", "liveness=process").OK()
+	h.run("set", "copy", "liveness=process").OK()
 }

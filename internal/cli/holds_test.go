@@ -53,7 +53,7 @@ func TestRetryBudget(t *testing.T) {
 	h, repaired := alone(t), filepath.Join(t.TempDir(), "repaired")
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.run("apply", "-c", h.write(budgetConfig(repaired))).OK()
 	plain, err := client.Dial(client.Options{HostPort: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
 	require.NoError(t, err)
@@ -66,18 +66,17 @@ func TestRetryBudget(t *testing.T) {
 		h.run("plan", "-c", h.write(changed)).Exits(ui.ExitDifference).Says("retry_budget.per_key.count", "2", "3")
 	})
 	t.Run("refusals", func(*testing.T) {
-		h.run("jobtypes", "re-enable", "verify", "--key", "never seen").Exits(ui.ExitFailed).Complains(`key "never seen" of job type verify is not disabled`)
-		h.run("jobs", "forgive", "verify", "never seen").Exits(ui.ExitFailed).Complains("nothing is held against key")
-		h.run("jobs", "mark-done", "verifi", "x").Exits(ui.ExitFailed).Complains("verifi")
-		h.run("jobs", "mark-done", "verify", "x", "--for", "soon").Exits(ui.ExitUsage).Complains("--for soon")
-		h.run("jobs", "forgive", "verify").Exits(ui.ExitUsage).Complains("KEY is missing")
+		h.run("resume", "verify:never seen", "--kind", "budget").Exits(ui.ExitFailed).Complains(`key "never seen" of job type verify is not disabled`)
+		h.run("resume", "verify:never seen").Exits(ui.ExitFailed).Complains("nothing is held against key")
+		h.run("skip", "verifi:x").Exits(ui.ExitFailed).Complains("verifi")
+		h.run("skip", "verify:x", "--for", "soon").Exits(ui.ExitUsage).Complains("--for soon")
 	})
 }
 
 // ran runs the job type once and returns its result.
 func (h *harness) ran(jobType string) contract.JobGroupResult {
 	h.t.Helper()
-	return clitest.Decode[contract.JobGroupResult](h.run("jobtypes", "run", jobType, "--wait", "-o", "json"))
+	return clitest.Decode[contract.JobGroupResult](h.run("start", jobType, "--wait", "-o", "json"))
 }
 
 // reason is the first reason that explain gives.
@@ -112,10 +111,10 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	require.Len(t, third.HeldBack, 1)
 	assert.Equal(t, "bad", third.HeldBack[0].DedupeKey)
 	assert.WithinRange(t, third.HeldBack[0].Until, before.Add(2*time.Hour), after.Add(2*time.Hour))
-	h.run("runs", "show", "verify").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m")
-	h.run("jobs", "disabled").OK().Says("verify", "bad", "retry budget", "sh exited with status 3")
+	h.run("show", "verify@").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m")
+	h.run("holds").OK().Says("verify:bad", "budget", "sh exited with status 3")
 	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman holds verify`")
-	h.run("jobtypes", "list").OK().Says("1 key held back")
+	h.run("jobtypes").OK().Says("1 key held back")
 	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman resume --kind budget verify")
 
 	r := h.reason("verify")
@@ -127,29 +126,29 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	testsuite.WaitFor(t, 20*time.Second, "all three runs are listed", func() bool {
 		runs = clitest.Decode[struct {
 			Runs []starter.Run `json:"runs"`
-		}](h.run("runs", "list", "--job-type", "verify", "-o", "json").OK()).Runs
+		}](h.run("runs", "verify", "-o", "json").OK()).Runs
 		return len(runs) == 3
 	})
 	failedJob := runs[1].WorkflowID + "/" + clitest.Decode[struct {
 		Jobs []starter.Item `json:"items"`
-	}](h.run("jobs", "list", runs[1].WorkflowID, "--key", "bad", "-o", "json").OK()).Jobs[0].ID
+	}](h.run("jobs", runs[1].WorkflowID, "-s", "failed", "-o", "json").OK()).Jobs[0].ID
 	assert.Equal(t, contract.CodeRetryBudget, h.reason(failedJob).Code)
 
 	documented(t, plain, contract.UpdateReEnable, "verify", "bad")
 	h.clear("verify", contract.CodeRetryBudget)
 	again := h.ran("verify")
 	assert.Equal(t, 1, again.Counts.Failed, "the next run takes it")
-	h.run("jobs", "forgive", "verify", "bad").OK().Says("key bad of verify is forgiven: 1 failure forgotten")
+	h.run("resume", "verify:bad").OK().Says("key bad of verify is forgiven: 1 failure forgotten")
 	documented(t, plain, contract.UpdateMarkDone, "verify", "bad")
 	assert.Equal(t, 1, h.ran("verify").Counts.Disabled)
 	assert.Equal(t, contract.CodeMarkedDone, markReason(h, "verify").Code)
 	documented(t, plain, contract.QueryHolds, "verify", "bad")
 	documented(t, plain, contract.UpdateForgive, "verify", "bad")
 	h.clear("verify", contract.CodeMarkedDone)
-	h.run("jobs", "mark-done", "verify", "bad", "--for", "7d").OK().Says("key bad of verify is left out until")
-	h.run("jobs", "disabled", "verify").OK().Says("marked as done by tester")
-	h.run("jobs", "forgive", "verify", "bad").OK().Says("marked as done by tester")
-	h.run("jobs", "disabled", "verify").OK().Says("nothing is held back")
+	h.run("skip", "verify:bad", "--for", "7d").OK().Says("key bad of verify is left out until")
+	h.run("holds", "verify").OK().Says("verify:bad", "done", "tester")
+	h.run("resume", "verify:bad").OK().Says("marked as done by tester")
+	h.run("holds", "verify").OK().Says("nothing is held back")
 }
 
 func disableType(t *testing.T, h *harness, plain client.Client) {
@@ -161,14 +160,14 @@ func disableType(t *testing.T, h *harness, plain client.Client) {
 	skipped := clitest.Decode[struct {
 		starter.RunRef
 		contract.JobGroupResult
-	}](h.run("jobtypes", "run", "fragile", "--wait", "-o", "json").Exits(ui.ExitFailed))
+	}](h.run("start", "fragile", "--wait", "-o", "json").Exits(ui.ExitFailed))
 	assert.Equal(t, contract.CodeRetryBudget, h.reason(skipped.WorkflowID).Code, "the run has ended, and this is why")
 	assert.Equal(t, contract.OutcomeSkipped, skipped.Outcome)
 	assert.Contains(t, skipped.Reason, "RETRY_BUDGET: job type fragile is disabled until")
 	assert.Zero(t, skipped.Counts.Detected)
-	h.run("jobtypes", "list").OK().Says("by its retry budget")
-	h.run("jobs", "disabled", "fragile").OK().Says("(all)")
-	h.run("jobtypes", "detect", "fragile").OK().Says("good", "bad")
+	h.run("jobtypes").OK().Says("by its retry budget")
+	h.run("holds", "fragile").OK().Says("fragile", "budget")
+	h.run("start", "fragile", "--dry-run").OK().Says("good", "bad")
 	assert.Equal(t, contract.CodeRetryBudget, h.reason("fragile").Code)
 	assert.Equal(t, "fragile", h.reason("fragile").Object)
 	documented(t, plain, contract.UpdateReEnable, "fragile", "")

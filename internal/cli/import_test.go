@@ -17,7 +17,7 @@ func TestACrontabRunsAsItDid(t *testing.T) {
 	h, dir := alone(t), t.TempDir()
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "web-1", "--labels", "role=web", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-	h.eventually("web-1", "workers", "list", "--online")
+	h.eventually("web-1", "workers", "-s", "online")
 
 	old := filepath.Join(dir, "crontab")
 	require.NoError(t, os.WriteFile(old, []byte("GREETING=\"good morning\"\n"+

@@ -23,7 +23,7 @@ func TestInitWritesWhatIsValid(t *testing.T) {
 	validated := h.run("validate", "--config", file)
 	assert.Equal(t, ui.ExitOK, validated.Code, validated.Stderr)
 	assert.Empty(t, validated.Stderr)
-	assert.Equal(t, ui.ExitOK, h.run("dag", "validate", graph).Code)
+	assert.Equal(t, ui.ExitOK, h.run("validate", graph).Code)
 }
 
 func TestInitNeverOverwrites(t *testing.T) {

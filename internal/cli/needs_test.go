@@ -27,12 +27,12 @@ job_types:
   copy: {handler: command, schedule: {every: 24h}, detect: {command: ["true"]}, execute: {command: ["true"]}}
   tape: {handler: command, schedule: {every: 24h}, each_worker: true, labels: {role: tape}, execute: {command: ["true"]}}
 `)).OK()
-	h.run("jobtypes", "pause", "copy", "--note", "new disks").OK()
+	h.run("pause", "copy", "--note", "new disks").OK()
 	directory := t.TempDir()
 	outer := filepath.Join(directory, "outer.yaml")
 	require.NoError(t, os.WriteFile(outer, []byte("version: 1\nname: outer\ntasks: [{id: sub, dag: inner.yaml}]\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "inner.yaml"), []byte("version: 1\nname: inner\ntasks: [{id: ok, approval: {prompt: agreed}}]\n"), 0o600))
-	h.run("dag", "run", outer, "--detach", "--as", "one").OK()
+	h.run("start", outer, "--as", "one").OK()
 	needs := func() []explain.Need {
 		return clitest.Decode[struct {
 			Needs []explain.Need `json:"needs"`

@@ -27,9 +27,9 @@ func TestAWorkerChecksItsNode(t *testing.T) {
 	h := alone(t)
 	h.background("server", "--log-level", "error")
 	h.run("apply", "-c", h.write(strangeUsers)).OK()
-	h.eventually("strange", "jobtypes", "list")
+	h.eventually("strange", "jobtypes")
 	h.run("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--job-types", "strange").
 		Exits(ui.ExitFailed).Complains("job type strange: execute: NO_USER: this node has no user no-such-user")
 	h.background("worker", "--id", "node-b", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "templated")
-	h.eventually("node-b", "workers", "list", "--online")
+	h.eventually("node-b", "workers", "-s", "online")
 }

@@ -43,13 +43,13 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	h := alone(t)
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "served")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.background("worker", "--id", "node-b", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "labelled")
-	h.eventually("node-b", "workers", "list", "--online")
+	h.eventually("node-b", "workers", "-s", "online")
 	const label, jobType = "NO_WORKER: no online worker has label role=storage", "NO_WORKER: no online worker with handler command takes job type unserved"
 	configuration := h.write(threeTypes)
 	h.run("apply", "-c", configuration).OK()
-	h.eventually(jobType, "jobtypes", "list")
+	h.eventually(jobType, "jobtypes")
 	applied := h.run("apply", "-c", configuration).OK() // A new registry is incomplete, so it warns of no job type.
 	assert.Contains(t, applied.Stderr, "warning: labelled: "+label)
 	assert.Contains(t, applied.Stderr, "warning: unserved: "+jobType)
@@ -58,7 +58,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	listed := map[string]bool{}
 	for _, known := range clitest.Decode[struct {
 		JobTypes []jobtypes.JobType `json:"job_types"`
-	}](h.run("jobtypes", "list", "-o", "json").OK()).JobTypes {
+	}](h.run("jobtypes", "-o", "json").OK()).JobTypes {
 		listed[known.Name] = known.NoWorker
 	}
 	assert.Equal(t, map[string]bool{"served": false, "unserved": true, "labelled": true}, listed)
@@ -71,8 +71,8 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "it looks again and again", func() bool { return strings.Count(watched.out.String(), `"running"`) > 1 })
 	watched.code()
 
-	h.run("jobtypes", "pause", "unserved").OK()
-	h.run("jobtypes", "pause", "labelled").OK()
+	h.run("pause", "unserved").OK()
+	h.run("pause", "labelled").OK()
 	var found struct{ Checks []doctor.Check }
 	require.NoError(t, json.Unmarshal([]byte(h.run("doctor", "-o", "json").Exits(ui.ExitOK).Stdout), &found))
 	for _, check := range found.Checks {

@@ -100,8 +100,8 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	plain, err := client.Dial(client.Options{HostPort: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
 	require.NoError(t, err)
 	defer plain.Close()
-	run := clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
-	h.eventually("running", "jobs", "show", run+"/job-00001")
+	run := clitest.Decode[starter.RunRef](h.run("start", "slow", "-o", "json").OK()).WorkflowID
+	h.eventually("running", "show", run+"/job-00001")
 
 	_, lines := operations(t)
 	send := func(verb, name string) {
@@ -118,33 +118,33 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	send("query", contract.QueryJobs)
 	send("query", contract.QueryWorkers)
 	send("signal", contract.SignalPause)
-	h.eventually("backup window", "runs", "show", run)
+	h.eventually("backup window", "show", run)
 	send("signal", contract.SignalResume)
 	send("update execute", contract.UpdateSetPolicy)
-	snapshot := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
+	snapshot := clitest.Decode[starter.Snapshot](h.run("show", run, "-o", "json").OK())
 	assert.Equal(t, 8, snapshot.Group.Policy.GlobalExecutionConcurrency)
 	assert.Equal(t, jobtype.RoutingWorker, snapshot.Group.Policy.Routing)
 	send("signal", contract.SignalSetCalendar)
-	h.eventually(`"window"`, "runs", "show", run, "-o", "json")
+	h.eventually(`"window"`, "show", run, "-o", "json")
 	send("update execute", contract.UpdateOperateWorker)
-	h.run("workers", "show", "node-a").OK().Says("DRAINING", "alice", "new disks")
+	h.run("show", "node-a").OK().Says("DRAINING", "alice", "new disks")
 	send("update execute", contract.UpdateResizeWorker)
-	h.run("workers", "show", "node-a").OK().Says("8 execute", "more memory")
+	h.run("show", "node-a").OK().Says("8 execute", "more memory")
 	send("update execute", contract.UpdateResizePool)
-	h.run("pools", "list").OK().Says("10 (resized)")
+	h.run("resources").OK().Says("10 (resized)")
 	send("update execute", contract.UpdateCleanupWorkers)
 	send("signal", contract.SignalCancelRun)
-	h.eventually("disk is being replaced", "runs", "show", run)
-	h.eventually("canceled", "runs", "show", run)
-	h.eventually(`"ended_at"`, "runs", "show", run, "-o", "json") // Only then may the next one start.
+	h.eventually("disk is being replaced", "show", run)
+	h.eventually("canceled", "show", run)
+	h.eventually(`"ended_at"`, "show", run, "-o", "json") // Only then may the next one start.
 
-	h.run("workers", "uncordon", "node-a").OK()
-	run = clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
-	h.eventually("running", "jobs", "show", run+"/job-00001")
+	h.run("resume", "node-a").OK()
+	run = clitest.Decode[starter.RunRef](h.run("start", "slow", "-o", "json").OK()).WorkflowID
+	h.eventually("running", "show", run+"/job-00001")
 	send("update execute", contract.UpdateCancelItem)
-	h.eventually("canceled", "jobs", "show", run+"/job-00003")
-	h.eventually("canceled", "jobs", "show", run+"/job-00002")
-	h.eventually("stale", "jobs", "show", run+"/job-00001")
+	h.eventually("canceled", "show", run+"/job-00003")
+	h.eventually("canceled", "show", run+"/job-00002")
+	h.eventually("stale", "show", run+"/job-00001")
 }
 
 func sendTyped(t *testing.T, plain client.Client, line typed, run, input string) {

@@ -47,7 +47,8 @@ func reference(root *cli.Command) string {
 		fmt.Fprintf(&text, "%-24s %s\n", flag.names, flag.about)
 	}
 	fmt.Fprint(&text, "```\n\n## References\n\n```\n"+(&commands{&ui.Program{}}).refsHelp().Description+"\n```\n\n"+
-		"The names of the former command tree (jobtypes run, runs show, dag approve and all others) are accepted, and not shown.\n")
+		"Most names of the former command tree (jobtypes run, runs show, dag approve and others) are accepted, with the flags of the\n"+
+		"command that they stand for, and not shown.\n")
 	walk(ui.ProgramName, root, func(path string, command *cli.Command) {
 		if command == root || command.Action == nil {
 			return

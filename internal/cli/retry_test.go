@@ -73,7 +73,7 @@ func TestRetryOfARunOfAJobType(t *testing.T) {
 	failed, missed := dumps(t, dir)
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	h.run("apply", "-c", h.write(fmt.Sprintf(dumpType, dir))).OK()
 	first := clitest.Decode[starter.RunRef](h.run("start", "dump", "-o", "json").OK()).WorkflowID
 	h.eventually("; 2 pending, 0 running", "show", first)

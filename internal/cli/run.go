@@ -16,7 +16,6 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/access"
 	"github.com/roundsman/roundsman/internal/cli/calendar"
 	"github.com/roundsman/roundsman/internal/cli/config"
-	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/dev"
 	"github.com/roundsman/roundsman/internal/cli/draft"
 	"github.com/roundsman/roundsman/internal/cli/exec"
@@ -42,7 +41,6 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	root := c.root()
 	c.Env.Own = ui.NewRenaming(env.Name, allNames(root))
 	env = c.Env
-	c.Forward, c.Has = c.forward, func(path string) bool { return found(root, strings.Fields(path)) != nil }
 	if words, ok := completionRequest(args); ok {
 		for _, word := range c.complete(ctx, root, words) {
 			fmt.Fprintln(env.Stdout, word)
@@ -89,9 +87,8 @@ func (c *commands) root() *cli.Command {
 		Usage: "maintenance jobs on Temporal: detect work, run it on the right node, under limits",
 		Description: "Start with `roundsman dev`: it runs a Temporal server, its Web UI, the control plane and two\n" +
 			"workers on this machine.",
-		Subcommands: tree(verbs.Commands(c.Program), slices.Concat(
-			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program),
-			dag.Commands(c.Program), exec.Commands(c.Program), draft.Commands(c.Program), workers.Commands(c.Program), calendar.Commands(c.Program), inspect.Commands(c.Program), access.Commands(c.Program),
+		Subcommands: ordered(slices.Concat(
+			verbs.Commands(c.Program), dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program), exec.Commands(c.Program), draft.Commands(c.Program), workers.Commands(c.Program), calendar.Commands(c.Program), inspect.Commands(c.Program), access.Commands(c.Program),
 			[]*cli.Command{c.completionCommand(), c.manCommand(), c.refsHelp()},
 		)),
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version"}},

@@ -66,7 +66,7 @@ func TestASecretIsStoredNowhere(t *testing.T) {
 	h.background("server", "--log-level", "debug", "--http", address)
 	data := t.TempDir()
 	h.background("worker", "--id", "node-a", "--data-dir", data, "--log-level", "debug", "--drain-timeout", "0s")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 
 	var answers strings.Builder
 	keep := func(args ...string) string {
@@ -78,23 +78,23 @@ func TestASecretIsStoredNowhere(t *testing.T) {
 	keep("plan", "-c", configuration)
 	h.run("apply", "-c", configuration).OK()
 	keep("plan", "-c", configuration)
-	keep("jobtypes", "detect", "leaky")
-	keep("jobtypes", "run", "leaky", "--wait")
-	keep("jobtypes", "run", "tasks", "--wait")
-	assert.Contains(t, keep("jobs", "logs", "job-00001", "--run", "leaky"), "*** *** printed-in-clear")
+	keep("start", "leaky", "--dry-run")
+	keep("start", "leaky", "--wait")
+	keep("start", "tasks", "--wait")
+	assert.Contains(t, keep("logs", "leaky/job-00001"), "*** *** printed-in-clear")
 	for _, args := range [][]string{
-		{"jobs", "list", "leaky", "-o", "json"},
-		{"jobs", "show", "job-00001", "--run", "leaky", "-o", "json"},
-		{"jobs", "show", "job-00001", "--run", "leaky"},
-		{"runs", "list", "-o", "json"},
-		{"runs", "show", "leaky", "-o", "json"},
-		{"runs", "show", "tasks", "-o", "json"},
+		{"jobs", "leaky", "-o", "json"},
+		{"show", "leaky/job-00001", "-o", "json"},
+		{"show", "leaky/job-00001"},
+		{"runs", "-o", "json"},
+		{"show", "leaky@", "-o", "json"},
+		{"show", "tasks@", "-o", "json"},
 		{"explain", "leaky"},
 		{"jobtypes", "show", "leaky", "-o", "json"},
 		{"jobtypes", "show", "tasks", "-o", "json"},
 		{"audit", "-o", "json"},
 		{"status"},
-		{"workers", "show", "node-a", "-o", "json"},
+		{"show", "node-a", "-o", "json"},
 	} {
 		keep(args...)
 	}

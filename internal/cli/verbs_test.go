@@ -132,11 +132,10 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	root := (&commands{&ui.Program{}}).root()
 	for group, names := range map[string]string{
-		"jobtypes": "list show set restore pause resume re-enable run detect backfill import", "runs": "list show watch pause resume set cancel",
-		"jobs": "list show logs submit cancel expire disabled forgive mark-done", "workers": "list show drain cordon uncordon remove resize cleanup",
-		"dag":   "validate render run retry skip approve reject add-tasks release list show watch cancel pause resume set",
-		"pools": "list resize", "locks": "list past", "audit": "list", "notifications": "list test", "keys": "list revoke end-sessions",
-		"api": "openapi", "gateway": "http",
+		"jobtypes": "import",
+		"workers":  "cleanup",
+		"keys":     "end-sessions",
+		"api":      "openapi", "gateway": "http",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			command := found(root, []string{group, name})
@@ -145,7 +144,20 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"forecast", "ledger", "version"} {
-		assert.True(t, found(root, []string{name}).Hidden, name)
+	assert.True(t, found(root, []string{"version"}).Hidden)
+	line, err := arrange(root, []string{"workers", "ls"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"workers"}, line.path)
+	line, err = arrange(root, []string{"dag", "skip", "nightly", "load", "report"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"nightly/load", "nightly/report"}, line.args)
+	line, err = arrange(root, []string{"runs", "show", "scrub"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"scrub@"}, line.args)
+	for name := range formerNames() {
+		line, err := arrange(root, append(strings.Fields(name), "--help"))
+		require.NoError(t, err, name)
+		assert.False(t, line.command.Hidden, name)
+		assert.NotNil(t, line.command.Action, name)
 	}
 }

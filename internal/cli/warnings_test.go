@@ -39,7 +39,7 @@ func TestDAGValidateWarnsOfSecretsAndCommands(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	file := h.writeSpec("version: 1\nname: night\ntasks:\n  - {id: dump, command: [mysqldump, -ps3cret, shop]}\n  - {id: safe, command: [psql, -p, 5432, -c, 'select 1']}\n")
-	out := h.run("dag", "validate", file).OK().Says("DAG night is valid").Complains("warning: " + file + ":4:37: command[1]: -p… is a literal secret")
+	out := h.run("validate", file).OK().Says("DAG night is valid").Complains("warning: " + file + ":4:37: command[1]: -p… is a literal secret")
 	assert.NotContains(t, out.Stderr, "s3cret")
 	report := clitest.Decode[struct {
 		Files []struct {
@@ -47,7 +47,7 @@ func TestDAGValidateWarnsOfSecretsAndCommands(t *testing.T) {
 				Line int `json:"line"`
 			} `json:"warnings"`
 		} `json:"files"`
-	}](h.run("dag", "validate", file, "-o", "json").OK())
+	}](h.run("validate", file, "-o", "json").OK())
 	require.Len(t, report.Files[0].Warnings, 1)
 	assert.Equal(t, 4, report.Files[0].Warnings[0].Line)
 }

@@ -22,25 +22,25 @@ func obeyWindows(t *testing.T, h *harness, gate string) {
 	file := h.write(closed)
 	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("blackouts: (none) → ", "(release)")
 	h.run("apply", "-c", file).OK()
-	h.run("jobtypes", "list").OK().Says("closed, opens in 47h")
+	h.run("jobtypes").OK().Says("closed, opens in 47h")
 	h.run("jobtypes", "show", "quick").OK().Says("job type quick: a blackout: release", "next window", "not 20")
 	h.run("explain", "quick").OK().Says("WINDOW_CLOSED_UNTIL(quick)", "a blackout: release", "--ignore-window")
 
 	// The window opens later than the job type is due again.
-	skipped := h.run("jobtypes", "run", "quick", "--wait").Exits(ui.ExitFailed)
+	skipped := h.run("start", "quick", "--wait").Exits(ui.ExitFailed)
 	skipped.Says("quick: skipped in", "WINDOW_CLOSED_UNTIL 20")
 	skipped.Complains("note: the window of quick is closed", "--ignore-window")
-	h.run("jobtypes", "run", "quick", "--ignore-window", "--wait").OK().Says("quick: completed in", "3 completed")
-	h.run("runs", "show", "quick").OK().Says("ignored by request of an operator")
-	h.run("jobs", "submit", "--type", "quick", "--params", `{"item":"x"}`, "--ignore-window", "--wait").OK()
+	h.run("start", "quick", "--ignore-window", "--wait").OK().Says("quick: completed in", "3 completed")
+	h.run("show", "quick@").OK().Says("ignored by request of an operator")
+	h.run("submit", "quick", "-p", "item=x", "--ignore-window", "--wait").OK()
 	h.run("plan", "-c", file).OK()
-	waits := h.run("jobs", "submit", "--type", "quick", "--params", `{"item":"y"}`, "--id", "waits").OK()
+	waits := h.run("submit", "quick", "-p", "item=y", "--as", "waits").OK()
 	waits.Complains("note: the window of quick is closed", "the jobs wait for it")
 	h.eventually("WINDOW_CLOSED_UNTIL(quick)", "explain", "quick-adhoc-waits")
-	h.run("runs", "cancel", "quick-adhoc-waits").OK()
+	h.run("cancel", "quick-adhoc-waits").OK()
 
 	h.run("apply", "-c", h.write(clusterConfig(gate))).OK()
-	h.run("jobtypes", "run", "quick", "--wait").OK().Says("quick: completed in")
+	h.run("start", "quick", "--wait").OK().Says("quick: completed in")
 }
 
 // TestStatusWaitsForWindows: a run waits up to one interval for its window, so status
@@ -58,10 +58,10 @@ func TestStatusWaitsForWindows(t *testing.T) {
 	}
 	// Each is due within 30 minutes.
 	h.run("apply", "-c", h.write("version: 1\njob_types:\n"+typed("waits", blackout(30*time.Minute))+typed("never", blackout(48*time.Hour)))).OK()
-	h.eventually("never", "jobtypes", "list", "-o", "name").Says("waits")
+	h.eventually("never", "jobtypes", "-o", "name").Says("waits")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
 	h.background("server", "--log-level", "error")
-	h.eventually("node-a", "workers", "list", "--online")
+	h.eventually("node-a", "workers", "-s", "online")
 	due := map[string]string{}
 	for _, tick := range clitest.Decode[struct {
 		Due []struct {
@@ -85,11 +85,11 @@ func TestARunIsReleasedFromItsWindow(t *testing.T) {
 		"    detect: {command: [printf, 'a\\n'], format: lines}\n    execute: {command: [echo, done]}\n")).OK()
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
 	h.background("server", "--log-level", "error")
-	h.eventually("node-a", "workers", "list", "--online")
-	h.run("jobtypes", "run", "nightly").OK().Says("started group/nightly-")
+	h.eventually("node-a", "workers", "-s", "online")
+	h.run("start", "nightly").OK().Says("started group/nightly-")
 	h.eventually("WINDOW_CLOSED_UNTIL(nightly)", "explain", "nightly").Says("roundsman start nightly --ignore-window")
-	h.run("jobtypes", "run", "nightly", "--ignore-window", "--wait").OK().Says("nightly: completed in", "1 completed")
-	h.run("runs", "show", "nightly").OK().Says("ignored by request of an operator")
-	h.run("audit", "list", "--output", "json").OK().Says("it waited for its window, which is closed")
-	h.run("runs", "list", "--output", "json").OK().Says("nightly")
+	h.run("start", "nightly", "--ignore-window", "--wait").OK().Says("nightly: completed in", "1 completed")
+	h.run("show", "nightly@").OK().Says("ignored by request of an operator")
+	h.run("audit", "--output", "json").OK().Says("it waited for its window, which is closed")
+	h.run("runs", "--output", "json").OK().Says("nightly")
 }

@@ -131,9 +131,9 @@ func alertMe(t *testing.T, r recipe) {
 	expect(`"text"`)
 	k.fail("backup", 1)
 	k.write("backup.yaml", "version: 1\nname: backup\ntasks: [{id: dump, command: [backup]}]\n")
-	require.Equal(t, ui.ExitFailed, k.Start("dag", "run", filepath.Join(k.Dir, "backup.yaml")).Code(t, time.Minute))
+	require.Equal(t, ui.ExitFailed, k.Start("start", "-w", filepath.Join(k.Dir, "backup.yaml")).Code(t, time.Minute))
 	expect("backup: failed")
-	require.Equal(t, ui.ExitOK, k.Start("dag", "run", filepath.Join(k.Dir, "backup.yaml")).Code(t, time.Minute))
+	require.Equal(t, ui.ExitOK, k.Start("start", "-w", filepath.Join(k.Dir, "backup.yaml")).Code(t, time.Minute))
 	expect("backup")
 }
 
@@ -209,14 +209,14 @@ func TestChains(t *testing.T) {
 	t.Run("params", func(t *testing.T) {
 		t.Parallel()
 		k := start(t, found[0], "check web-2")
-		require.Equal(t, ui.ExitFailed, k.Start("dag", "run", filepath.Join(k.Dir, "rolling.yaml")).Code(t, 3*time.Minute))
+		require.Equal(t, ui.ExitFailed, k.Start("start", "-w", filepath.Join(k.Dir, "rolling.yaml")).Code(t, 3*time.Minute))
 		assert.Equal(t, []string{"drain web-1", "restart 80", "check web-1", "drain web-2", "restart 80", "check web-2"}, k.begun())
 	})
 	t.Run("result", func(t *testing.T) {
 		t.Parallel()
 		k := start(t, found[1], "check web-2")
 		release := k.hold("drain web-1")
-		run := k.Start("dag", "run", filepath.Join(k.Dir, "rolling.yaml"))
+		run := k.Start("start", "-w", filepath.Join(k.Dir, "rolling.yaml"))
 		testsuite.WaitFor(t, time.Minute, "web-2 fails while web-1 is drained", func() bool {
 			return k.happened("check web-2 fails@") && k.shown("rolling-restart").Counts[dag.Failed.String()] == 1
 		})

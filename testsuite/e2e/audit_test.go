@@ -234,7 +234,7 @@ func TestAuditSurvivesKills(t *testing.T) {
 	c.start("server")
 	assert.Equal(t, "ann", audited(t, c.client, "run.pause", slow.WorkflowID).Actor)
 	assert.Equal(t, before, c.auditList()[:len(before)])
-	p := c.start("audit", "list", "--kind", "operator", "--limit", "1", "--job-type", "flaky")
+	p := c.start("audit", "flaky", "--limit", "2")
 	p.Code(t, 2*time.Minute)
 	assert.Contains(t, p.Stdout.String(), "jobtype.run")
 	assert.NotContains(t, p.Stdout.String(), "apply.create")
@@ -251,7 +251,7 @@ func actionsOf(entries []contract.AuditEntry) []string {
 // auditList returns the output of the command.
 func (c *cluster) auditList() []contract.AuditEntry {
 	c.t.Helper()
-	p := c.start("audit", "list", "--output", "json")
+	p := c.start("audit", "--output", "json")
 	require.Equal(c.t, 0, p.Code(c.t, 2*time.Minute), p.Stderr.Last())
 	var entries []contract.AuditEntry
 	require.NoError(c.t, json.Unmarshal([]byte(p.Stdout.String()), &entries))

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,12 +33,15 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 `)
 	run := c.run("bulk")
 	testsuite.WaitFor(t, time.Minute, "the group works", func() bool { return len(c.lines("bulk.log")) > 8 })
-	submit := func(id string, more ...string) starter.RunRef {
-		p := c.start(append([]string{"jobs", "submit", "--type", "bulk", "--id", id, "--params", `{"item": "` + id + `"}`, "--key", id}, more...)...)
+	submit := func(id string, args ...string) starter.RunRef {
+		p := c.start(append([]string{"submit", "--as", id}, args...)...)
 		require.Equal(t, 0, p.Code(t, 2*time.Minute), p.Stderr.Last())
 		return starter.RunRef{WorkflowID: contract.AdHocWorkflowID("bulk", id)}
 	}
-	inLane, later := submit("hand"), submit("later", "--not-before", "20s")
+	proposal := filepath.Join(c.dir, "later.json")
+	require.NoError(t, os.WriteFile(proposal, fmt.Appendf(nil, `{"dedupe_key": "later", "params": {"item": "later"}, "not_before": %q}`,
+		time.Now().Add(20*time.Second).Format(time.RFC3339)), 0o600))
+	inLane, later := submit("hand", "bulk:hand", "-p", "item=hand"), submit("later", "bulk", "-f", proposal)
 
 	c.killAll()
 	before := len(c.lines("bulk.log"))
@@ -65,7 +71,7 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 // submittedAgain repeats a submission and returns the output.
 func (c *cluster) submittedAgain(id string) string {
 	c.t.Helper()
-	p := c.start("jobs", "submit", "--type", "bulk", "--id", id, "--params", `{"item": "`+id+`"}`, "--key", id)
+	p := c.start("submit", "bulk:"+id, "--as", id, "-p", "item="+id)
 	require.Equal(c.t, 0, p.Code(c.t, 2*time.Minute), p.Stderr.Last())
 	said, _, _ := strings.Cut(p.Stdout.String(), ",")
 	return said

@@ -71,7 +71,7 @@ func TestBatches(t *testing.T) {
 	assert.Equal(t, []contract.DedupedProposal{{DedupeKey: files[7], By: mine.WorkflowID}}, status.Group.Deduped)
 
 	// Every key of a batch is claimed, so no other job has one of its files.
-	taken := c.start("jobs", "submit", "--type", "pack", "--params", fmt.Sprintf(`{"item": %q}`, files[6]), "--key", files[6], "--wait")
+	taken := c.start("submit", "pack:"+files[6], "-p", "item="+files[6], "--wait")
 	taken.Code(t, 2*time.Minute)
 	assert.Equal(t, 1, taken.ProcessState.ExitCode())
 	assert.Contains(t, taken.Stdout.String(), fmt.Sprintf("DEDUPED: %q is active in %s", files[6], run.WorkflowID))
@@ -88,7 +88,7 @@ func TestBatches(t *testing.T) {
 // submitFile submits one file under an id.
 func (c *cluster) submitFile(id, file string) starter.RunRef {
 	c.t.Helper()
-	p := c.start("jobs", "submit", "--type", "pack", "--id", id, "--params", fmt.Sprintf(`{"item": %q}`, file), "--key", file)
+	p := c.start("submit", "pack:"+file, "--as", id, "-p", "item="+file)
 	require.Equal(c.t, 0, p.Code(c.t, 2*time.Minute), p.Stderr.Last())
 	return starter.RunRef{WorkflowID: contract.AdHocWorkflowID("pack", id)}
 }

@@ -49,7 +49,7 @@ func TestSubmittedJobsComeBackAfterKills(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "jobs")
 	require.NoError(t, os.WriteFile(file, []byte(list), 0o600))
-	submit := c.start("jobs", "submit", "--type", "windowed", "--id", "hand", "--file", file)
+	submit := c.start("submit", "windowed", "--as", "hand", "-f", file)
 	require.Equal(t, 0, submit.Code(t, 2*time.Minute), submit.Stderr.Last())
 	ref := starter.RunRef{WorkflowID: contract.AdHocWorkflowID("windowed", "hand")}
 	testsuite.WaitFor(t, 2*time.Minute, "the group has left", func() bool {

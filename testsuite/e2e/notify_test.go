@@ -97,7 +97,7 @@ func (o *operator) explainsReceivers() {
 	o.answers("and gone?", []string{"NO_RECEIVER(gone)"}, "explain", "gone")
 	o.answers("who names gone?", []string{"job types that name it: shaky"}, "explain", "gone")
 	testsuite.WaitFor(o.t, time.Minute, "the shell offers receivers", func() bool {
-		return o.offered("explain", "ho") == "hook\n" && o.offered("notifications", "test", "") == "file\nhook\n"
+		return o.offered("explain", "ho") == "hook\n" && o.offered("receivers", "--test", "") == "file\nhook\n"
 	})
 }
 

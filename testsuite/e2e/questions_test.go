@@ -135,7 +135,7 @@ func TestTheTwelveQuestions(t *testing.T) {
 	}
 	later := func(hours int) string { return time.Now().UTC().Add(time.Duration(hours) * time.Hour).Format("15:04") }
 	o.apply(strings.NewReplacer("FROM", later(3), "TO", later(4)).Replace(fleetTypes) + idle.String())
-	o.ask("jobtypes", "pause", "scrub", "--note", "new disks on Thursday")
+	o.ask("pause", "scrub", "--note", "new disks on Thursday")
 
 	for range 3 {
 		require.Equal(t, contract.OutcomeCompleted, o.result(o.run("nightly"), time.Minute).Outcome)
@@ -147,39 +147,39 @@ func TestTheTwelveQuestions(t *testing.T) {
 	o.touch("slow")
 	hangs, backup := o.run("hangs"), o.run("backup")
 	testsuite.WaitFor(t, time.Minute, "both jobs of the backup run", func() bool {
-		return strings.Count(o.ask("jobs", "list", backup.WorkflowID, "--state", "running"), "25%") == 2
+		return strings.Count(o.ask("jobs", backup.WorkflowID, "--state", "running"), "25%") == 2
 	})
 	nightly, vacuum := o.run("nightly"), o.run("vacuum")
-	o.until("running", "jobs", "list", nightly.WorkflowID, "--state", "running")
+	o.until("running", "jobs", nightly.WorkflowID, "--state", "running")
 	load := o.run("load") // It fills the rest of the fleet.
 	o.until("silent for", "explain", hangs.WorkflowID)
 	o.until("LANE_BUSY(default)", "explain", vacuum.WorkflowID)
-	o.until("slower", "runs", "show", nightly.WorkflowID)
-	o.until("running", "jobs", "list", load.WorkflowID, "--state", "running")
-	node := strings.Fields(o.ask("jobs", "list", "--key", "/srv/a", "--no-headers"))[2]
+	o.until("slower", "show", nightly.WorkflowID)
+	o.until("running", "jobs", load.WorkflowID, "--state", "running")
+	node := strings.Fields(o.ask("jobs", ":/srv/a", "--no-headers"))[2]
 
-	o.answers("where does X run?", []string{backup.WorkflowID + "/job-00001", "running", node}, "jobs", "list", "--key", "/srv/a")
+	o.answers("where does X run?", []string{backup.WorkflowID + "/job-00001", "running", node}, "jobs", ":/srv/a")
 	o.answers("why does Y wait?", []string{"held by " + backup.WorkflowID}, "explain", vacuum.WorkflowID)
-	o.answers("what failed last night?", []string{"group/brittle-", "partial", "1 failed"}, "runs", "list", "--since", "12h", "--outcome", "failed,partial,timeout")
+	o.answers("what failed last night?", []string{"group/brittle-", "partial", "1 failed"}, "runs", "--since", "12h", "-s", "failed,partial,timeout")
 	o.answers("who paused Z, and why?", []string{"paused", "new disks on Thursday", "alice"}, "jobtypes", "show", "scrub")
 	o.answers("what runs in the next hour, and what of it is skipped?", []string{"hourly", "in ", string(contract.CodeWindowClosed)}, "status")
-	o.answers("what runs on node N?", []string{"job-00001", backup.WorkflowID, "running"}, "workers", "show", node)
+	o.answers("what runs on node N?", []string{"job-00001", backup.WorkflowID, "running"}, "show", node)
 	o.answers("which job hangs?", []string{"job-00001", "silent for", "unless it reports"}, "explain", hangs.WorkflowID)
-	o.answers("what has it printed?", []string{"waiting for the tape"}, "jobs", "logs", hangs.WorkflowID+"/job-00001")
-	o.answers("who changed what since yesterday?", []string{"alice", "jobtype.pause", "jobtype/scrub"}, "audit", "list", "--since", "24h", "--kind", "operator")
-	o.answers("is tonight slower than usual?", []string{"slower than usual so far", "usually", "3 completed runs"}, "runs", "show", nightly.WorkflowID)
+	o.answers("what has it printed?", []string{"waiting for the tape"}, "logs", hangs.WorkflowID+"/job-00001")
+	o.answers("who changed what since yesterday?", []string{"alice", "jobtype.pause", "jobtype/scrub"}, "audit", "--since", "24h")
+	o.answers("is tonight slower than usual?", []string{"slower than usual so far", "usually", "3 completed runs"}, "show", nightly.WorkflowID)
 	o.answers("is anything slower than usual?", []string{nightly.WorkflowID, "slower, usually"}, "status")
-	o.answers("when is N free if drained?", []string{node + " would be free", "job", "unknown"}, "workers", "drain", node, "--dry-run")
-	o.answers("which keys fail again and again?", []string{"brittle", "/srv/bad", "the disk is on fire"}, "jobs", "disabled")
+	o.answers("when is N free if drained?", []string{node + " would be free", "job", "unknown"}, "drain", node, "--dry-run")
+	o.answers("which keys fail again and again?", []string{"brittle", "/srv/bad", "the disk is on fire"}, "holds")
 
 	assert.Contains(t, o.ask("explain", "nightly"), "pace: slower than usual so far")
-	drain := o.ask("workers", "drain", node, "--dry-run")
+	drain := o.ask("drain", node, "--dry-run")
 	assert.Regexp(t, `job-00001 +`+backup.WorkflowID+` +in .* +progress +in `, drain, "25 of 100 in so long: three times as long is left")
-	assert.Contains(t, o.ask("workers", "list"), "ONLINE", "a dry run drains nothing")
-	assert.NotContains(t, o.ask("workers", "list"), "DRAINING")
+	assert.Contains(t, o.ask("workers"), "ONLINE", "a dry run drains nothing")
+	assert.NotContains(t, o.ask("workers"), "DRAINING")
 	require.NoError(t, os.Remove(filepath.Join(o.dir, "hold")))
 	require.NoError(t, os.Remove(filepath.Join(o.dir, "slow")))
 	require.Equal(t, contract.OutcomeCompleted, o.result(nightly, time.Minute).Outcome)
-	assert.Contains(t, o.ask("runs", "list", "--job-type", "nightly", "--limit", "1"), "slower, usually", "it stays so after the end")
+	assert.Contains(t, o.ask("runs", "nightly", "--limit", "1"), "slower, usually", "it stays so after the end")
 	require.NoError(t, o.client.Runs().Cancel(t.Context(), hangs, "seen enough"))
 }

@@ -112,7 +112,7 @@ func TestSubmissionDoesNotDisturbTheSchedule(t *testing.T) {
 	before := c.result(c.run("note"), time.Minute)
 	require.EqualValues(t, 1, before.Record.Sequence)
 	for range 2 {
-		p := c.start("jobs", "submit", "--type", "note", "--id", "once", "--params", `{"item": "by-hand"}`, "--wait")
+		p := c.start("submit", "note", "--as", "once", "-p", "item=by-hand", "--wait")
 		require.Equal(t, 0, p.Code(t, 2*time.Minute), p.Stderr.Last())
 	}
 	require.ElementsMatch(t, []string{"detected", "by-hand"}, c.lines("done"))

@@ -90,16 +90,16 @@ func TestHandStartedRunsAreSeen(t *testing.T) {
 	c.apply(held("holder", "hold", "    lane: default\n    schedule: {every: 300d, first_run: scheduled}\n") +
 		held("other", "none", "    lane: default\n    schedule: {every: 50m, spread: none, first_run: scheduled}\n") +
 		held("nightly", "none", "    schedule: {every: 1h, first_run: scheduled}\n    windows: [{from: '"+closed.Format("15:04")+"', to: '"+closed.Add(time.Hour).Format("15:04")+"'}]\n"))
-	said, code := c.says("jobs", "submit", "--type", "holder", "--id", "by-hand", "--key", "x")
+	said, code := c.says("submit", "holder:x", "--as", "by-hand")
 	require.Zero(t, code, said)
 	testsuite.WaitFor(t, time.Minute, "the submitted run to have the lane", func() bool {
 		view, err := c.client.Admission().View(t.Context(), contract.AdmissionFilter{})
 		return err == nil && len(view.Lanes) == 1 && view.Lanes[0].Holder != nil
 	})
-	said, code = c.says("jobtypes", "run", "other")
+	said, code = c.says("start", "other")
 	assert.Zero(t, code)
 	assert.Contains(t, said, "which waits for lane default behind group/holder-adhoc-by-hand")
-	said, code = c.says("jobtypes", "run", "nightly")
+	said, code = c.says("start", "nightly")
 	assert.Equal(t, 1, code, said)
 	assert.Contains(t, said, "skipped: WINDOW_CLOSED")
 	testsuite.WaitFor(t, time.Minute, "the skipped run in status", func() bool {

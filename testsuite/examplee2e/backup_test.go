@@ -89,5 +89,5 @@ func backup(t *testing.T, name string) {
 		require.NoError(t, err)
 		assert.True(t, bytes.Equal(before, after), file)
 	}
-	assert.NotContains(t, s.Command("jobs", "show", name+"@/job-00001"), "correct horse")
+	assert.NotContains(t, s.Command("show", name+"@/job-00001"), "correct horse")
 }

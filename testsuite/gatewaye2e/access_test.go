@@ -146,7 +146,7 @@ func (g *guarded) neighbours(worker *remote) (alpha, secretive string) {
 	})
 	file := filepath.Join(g.Dir, "hidden.yaml")
 	require.NoError(g.T, os.WriteFile(file, []byte("version: 1\nname: hidden-dag\ntasks:\n- id: ask\n  approval: {prompt: continue}\n"), 0o600))
-	g.Command("dag", "run", "--as", "x", "--detach", file)
+	g.Command("start", "--as", "x", file)
 	root := g.as("boss")
 	for _, name := range []string{"alpha", "secretive"} {
 		require.Equal(g.T, http.StatusOK, root.post("/job-types/"+name+"/pause", object{"note": "for " + name}).status)

@@ -89,7 +89,7 @@ func lifeOfExample(t *testing.T, e example) {
 	left = s.rubbish("again", 200)
 	ref = s.Begin("purge")
 	testsuite.WaitFor(t, time.Minute, "it has begun", func() bool { return left() < 198 })
-	s.Command("jobs", "cancel", ref.WorkflowID+"/job-00001", "--reason", "enough")
+	s.Command("cancel", ref.WorkflowID+"/job-00001", "--reason", "enough")
 	result = s.Result(ref)
 	assert.Equal(t, 1, result.Counts.Canceled, "%+v", result)
 	assert.Positive(t, left())

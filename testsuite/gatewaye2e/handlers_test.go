@@ -36,7 +36,7 @@ func TestAKeyHasOnlyItsHandlersExecuted(t *testing.T) {
 	g.apply(handlersApplied)
 	file := filepath.Join(g.Dir, "asks.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("version: 1\nname: asks\ntasks:\n- id: ask\n  approval: {prompt: continue}\n"), 0o600))
-	g.Command("dag", "run", "--as", "x", "--detach", file)
+	g.Command("start", "--as", "x", file)
 
 	head := sites.Scaled + "lanes: {free: {exclusive: false}, default: {}}\njob_types:\n"
 	tidy := "    handler: tidy\n    lane: free\n    schedule: {every: 365d, first_run: scheduled}\n"

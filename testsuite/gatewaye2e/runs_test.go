@@ -162,7 +162,7 @@ func TestRunsAndItems(t *testing.T) {
 
 	file := filepath.Join(s.Dir, "gate.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("version: 1\nname: gate\ntasks:\n- id: ask\n  approval: {prompt: continue}\n"), 0o600))
-	s.Command("dag", "run", "--as", "x", "--detach", file)
+	s.Command("start", "--as", "x", file)
 	gate := contract.RunKey("dag/gate/x")
 	api.ask("PATCH", "/runs/{run}", object{"concurrency": 2}, 200, gate)
 	api.ask("PATCH", "/runs/{run}", object{"retry_limit": 2}, 422, gate)

@@ -123,7 +123,7 @@ func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
 func (s *site) attempts(item starter.ItemRef) []starter.Attempt {
 	s.T.Helper()
 	var shown starter.ItemHistory
-	require.NoError(s.T, json.Unmarshal([]byte(s.Command("jobs", "show", item.String(), "--output", "json")), &shown))
+	require.NoError(s.T, json.Unmarshal([]byte(s.Command("show", item.String(), "--output", "json")), &shown))
 	return shown.Attempts
 }
 

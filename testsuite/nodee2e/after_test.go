@@ -163,11 +163,11 @@ job_types:
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(s.Begin("rested")).Outcome)
 	assert.Contains(t, s.Command("schedule", "rested", "--since", "now"), "NOT_DUE_UNTIL", "it has succeeded just now")
 	var forecast struct {
-		Ticks []struct {
+		Next []struct {
 			Begins string `json:"begins_at"`
-		} `json:"ticks"`
+		} `json:"next"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(s.Command("forecast", "--job-type", "copy", "-o", "json")), &forecast))
-	assert.NotEmpty(t, forecast.Ticks[0].Begins, "the dump of just now is young enough")
-	assert.Empty(t, forecast.Ticks[len(forecast.Ticks)-1].Begins)
+	require.NoError(t, json.Unmarshal([]byte(s.Command("schedule", "copy", "--since", "now", "--until", time.Now().Add(6*24*time.Hour).Format(time.RFC3339), "-o", "json")), &forecast))
+	assert.NotEmpty(t, forecast.Next[0].Begins, "the dump of just now is young enough")
+	assert.Empty(t, forecast.Next[len(forecast.Next)-1].Begins)
 }

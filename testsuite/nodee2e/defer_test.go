@@ -65,7 +65,7 @@ job_types:
 	require.Equal(t, []string{"a", "b"}, s.lines("ran"), "a goes first, and b does not wait for it")
 	s.explained(ref.WorkflowID+"/job-00001", "DEFERRED", "exited with status 75", "not now")
 	testsuite.WaitFor(t, time.Minute, "the list of jobs shows it, too", func() bool {
-		return strings.Contains(s.Command("jobs", "list", ref.WorkflowID), "deferred until")
+		return strings.Contains(s.Command("jobs", ref.WorkflowID), "deferred until")
 	})
 	s.killAll(worker)
 	result := s.Result(ref)
@@ -98,7 +98,7 @@ tasks:
 	testsuite.WaitFor(t, time.Minute, "b has run in the place of a", func() bool { return len(s.lines("ran")) == 1 })
 	s.explained(ref.WorkflowID+"/a", "GUARD", "the lag is 40 s")
 	testsuite.WaitFor(t, time.Minute, "a waits in the list", func() bool {
-		return strings.Contains(s.Command("jobs", "list", ref.WorkflowID), "the guard fails, its next check is at")
+		return strings.Contains(s.Command("jobs", ref.WorkflowID), "the guard fails, its next check is at")
 	})
 	s.killAll(worker)
 	checked := len(s.lines("checks"))

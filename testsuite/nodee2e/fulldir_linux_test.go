@@ -28,7 +28,7 @@ func TestAFullDataDirectoryIsReported(t *testing.T) {
 	assert.Contains(t, check.Found, disk)
 	assert.Contains(t, s.Command("status"), "DISK_FULL")
 	assert.Contains(t, s.Command("explain", "node-a"), "make room on its disk")
-	assert.Contains(t, s.Command("workers", "list"), "ONLINE, DISK_FULL")
+	assert.Contains(t, s.Command("workers"), "ONLINE, DISK_FULL")
 
 	free()
 	testsuite.WaitFor(t, contract.DiskFullTime+time.Minute, "the end of the warning", func() bool {

@@ -115,7 +115,7 @@ func TestAnApprovalGivesItsLaneBack(t *testing.T) {
 		return group != nil && !group.LaneReleasedAt.IsZero()
 	})
 	s.restart(gated)
-	shown := s.Command("runs", "show", "gated")
+	shown := s.Command("show", "gated@")
 	assert.Contains(t, shown, "given back since")
 	assert.Contains(t, shown, "gate waits for an approval: Go on? (roundsman approve "+gated.WorkflowID+"/job-00001/gate)")
 	assert.Contains(t, shown, "behind  pending")

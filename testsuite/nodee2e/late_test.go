@@ -52,7 +52,7 @@ job_types:
 	testsuite.WaitFor(t, time.Minute, "b has dumped while the job of a runs", func() bool {
 		return len(s.lines("dumped")) == 1
 	})
-	s.Command("runs", "set", run.WorkflowID, "detection_timeout=1s") // The end waits for c so long after the last detection.
+	s.Command("set", run.WorkflowID, "detection_timeout=1s") // The end waits for c so long after the last detection.
 	s.letGo()
 	result := s.Result(run)
 	assert.Equal(t, contract.OutcomePartial, result.Outcome)

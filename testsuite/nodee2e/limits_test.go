@@ -48,7 +48,7 @@ func TestFourLimits(t *testing.T) {
 		assert.Equal(t, 4, s.book().on(id).worst(), "per_worker_execution_concurrency 4 with enough jobs is 4 on %s, not 2", id)
 	}
 
-	graph := s.Start("dag", "run", s.writeDAG("graph", jobs))
+	graph := s.Start("start", "-w", s.writeDAG("graph", jobs))
 	var refs []starter.RunRef
 	together := []string{"one", "two", "handler", "global"}
 	for _, name := range together {

@@ -185,9 +185,9 @@ func TestDrainHandsBack(t *testing.T) {
 
 	assert.Contains(t, s.Command("workers", "cleanup"), "nothing to remove", "it is not OFFLINE for long enough")
 	assert.Contains(t, s.Command("workers", "cleanup", "--offline"), "removed node-a")
-	assert.NotContains(t, s.Command("workers", "list"), "node-a")
-	assert.Regexp(t, "node-a +DELETED", s.Command("workers", "list", "--deleted"))
-	assert.NotContains(t, s.Command("workers", "list", "--online"), "node-a")
+	assert.NotContains(t, s.Command("workers"), "node-a")
+	assert.Regexp(t, "node-a +DELETED", s.Command("workers", "-s", "deleted"))
+	assert.NotContains(t, s.Command("workers", "-s", "online"), "node-a")
 }
 
 // TestStoppedWhileStarting: a worker that is stopped at any moment of its start leaves no entry that seems to live, even

@@ -57,21 +57,21 @@ func TestOperator(t *testing.T) {
 	require.Equal(t, 1, s.book().worst())
 	s.holdAgain()
 
-	assert.Contains(t, s.Command("workers", "resize", "node-a", "--max-execute", "5", "--reason", "more memory"), "at most 1 detect, 5 execute\n")
+	assert.Contains(t, s.Command("set", "node-a", "max_execute=5", "--reason", "more memory"), "at most 1 detect, 5 execute\n")
 	s.awaitBook("five at once", func(b book) bool { return b.worst() == 5 })
 	var shown struct {
 		Report contract.WorkerReport `json:"report"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(s.Command("workers", "show", "node-a", "--state", "running", "--output", "json")), &shown))
+	require.NoError(t, json.Unmarshal([]byte(s.Command("show", "node-a", "--output", "json")), &shown))
 	assert.NotEmpty(t, shown.Report.Jobs)
 	assert.Equal(t, contract.WorkerCaps{MaxDetect: 1, MaxExecute: 5}, shown.Report.Caps)
 	testsuite.WaitFor(t, 30*time.Second, "workers list shows slots in use", func() bool {
-		return regexp.MustCompile(`node-a .* 0/1 +[1-5]/5 `).MatchString(s.Command("workers", "list"))
+		return regexp.MustCompile(`node-a .* 0/1 +[1-5]/5 `).MatchString(s.Command("workers"))
 	})
 
 	s.worker("node-b", "--max-execute", "5")
 	s.AwaitFresh("node-b")
-	drain := s.Start("workers", "drain", "node-a", "--reason", "new disks")
+	drain := s.Start("drain", "node-a", "--reason", "new disks")
 	testsuite.WaitFor(t, time.Minute, "the drain waits", func() bool { return strings.Contains(drain.Stdout.String(), "still running") })
 	s.letGo()
 	require.Equal(t, 0, drain.Code(t, time.Minute), drain.Stderr.Last())

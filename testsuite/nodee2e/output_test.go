@@ -47,7 +47,7 @@ job_types:
 	job := ref.WorkflowID + "/job-00001"
 	first := s.output(job, 1)
 	victim.Kill()
-	away := s.Start("jobs", "logs", job, "--attempt", "1")
+	away := s.Start("logs", job, "--attempt", "1")
 	require.Equal(t, 0, away.Code(t, time.Minute))
 	assert.Contains(t, away.Stderr.String(), "node-a")
 	assert.Empty(t, away.Stdout.String())
@@ -61,10 +61,10 @@ job_types:
 		assert.Greater(t, len(whole), 60<<10)
 		assert.Equal(t, whole, s.output(job, attempt+1), "the same after the restart")
 	}
-	cut := s.Start("jobs", "logs", job, "--attempt", "1")
+	cut := s.Start("logs", job, "--attempt", "1")
 	require.Equal(t, 0, cut.Code(t, time.Minute))
 	assert.Regexp(t, `note: \d+ bytes before this are not kept \(output.max\)`, cut.Stderr.String())
-	assert.Equal(t, "attempt 1 line 2999 of many, ***\nattempt 1 line 3000 of many, ***\n", s.Command("jobs", "logs", job, "--attempt", "1", "--tail", "2"))
+	assert.Equal(t, "attempt 1 line 2999 of many, ***\nattempt 1 line 3000 of many, ***\n", s.Command("logs", job, "--attempt", "1", "--tail", "2"))
 	s.downloads(job)
 	kept, err := filepath.Glob(filepath.Join(s.Dir, "node-a", "workers", "node-a.outputs", "*", "*", "*"))
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func (s *site) downloads(job string) {
 // output returns the output of an attempt.
 func (s *site) output(job string, attempt int) string {
 	s.T.Helper()
-	return s.Command("jobs", "logs", job, "--attempt", fmt.Sprint(attempt))
+	return s.Command("logs", job, "--attempt", fmt.Sprint(attempt))
 }
 
 // TestAFailedJobKeepsItsOutput: a job that fails keeps as much of its output in the history as one that

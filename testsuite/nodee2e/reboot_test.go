@@ -59,8 +59,8 @@ func TestMayReboot(t *testing.T) {
 		assert.Equal(t, ref.WorkflowID, attempt.Run)
 		assert.False(t, attempt.StartedAt.IsZero())
 	}
-	assert.Contains(t, s.Command("workers", "show", "node-a"), "NOT_KNOWN: its process sends no report, 3 lost attempts may still run")
-	assert.Contains(t, s.Command("workers", "drain", "node-a", "--dry-run"), "NOT_KNOWN: ")
+	assert.Contains(t, s.Command("show", "node-a"), "NOT_KNOWN: its process sends no report, 3 lost attempts may still run")
+	assert.Contains(t, s.Command("drain", "node-a", "--dry-run"), "NOT_KNOWN: ")
 	var answer workerview.Reboot
 	testsuite.WaitFor(t, time.Minute, "the API answers", func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/workers/node-a/reboot", http.NoBody)
@@ -93,7 +93,7 @@ func (s *site) mayReboot(id string) workerview.Reboot {
 		Reboot workerview.Reboot `json:"reboot"`
 	}
 	testsuite.WaitFor(s.T, time.Minute, "the verdict on "+id, func() bool {
-		asked := s.Start("workers", "show", id, "--output", "json")
+		asked := s.Start("show", id, "--output", "json")
 		return asked.Code(s.T, time.Minute) == 0 && json.Unmarshal([]byte(asked.Stdout.String()), &shown) == nil
 	})
 	return shown.Reboot

@@ -39,7 +39,7 @@ func TestRecoveryFail(t *testing.T) {
 	assert.Equal(t, []int{3, 1, 0}, []int{result.Counts.Failed, result.Counts.Canceled, result.Counts.Replacements}, "%+v", result.Counts)
 	b := s.awaitBook("the job on the other worker has stopped", func(b book) bool { return len(b.of("stop").on("node-b")) == 1 })
 	assert.Len(t, b.of("start"), 2, "nothing was placed again")
-	shown := s.Command("runs", "show", ref.WorkflowID)
+	shown := s.Command("show", ref.WorkflowID)
 	assert.Contains(t, shown, "WORKER_LOST")
 	assert.Contains(t, shown, "node-a")
 	explained := s.Command("explain", ref.WorkflowID)

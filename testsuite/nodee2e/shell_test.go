@@ -52,7 +52,7 @@ tasks:
       printf '<%%s><%%s>' {{.Item}} "{{.Params.text}}" | cat > "$OUT"
   - {id: b, needs: [a], shell: "false | true"}
 `, out, pwned), 0o600))
-	waited := s.Start("dag", "run", spec, "--param", "text="+hostile, "--watch")
+	waited := s.Start("start", spec, "--param", "text="+hostile, "--watch")
 	assert.Equal(t, 1, waited.Code(t, time.Minute), "b fails by pipefail: %s%s", waited.Stdout.Last(), waited.Stderr.Last())
 	written, err = os.ReadFile(out)
 	require.NoError(t, err)

@@ -54,7 +54,7 @@ func TestAProgramThatWarns(t *testing.T) {
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%s: %+v", name, result)
 		assert.Equal(t, 1, result.Counts.Warning, "%s: %+v", name, result)
 		assert.Zero(t, result.Counts.Completed, name)
-		listed := s.Command("jobs", "list", name, "--state", "warning")
+		listed := s.Command("jobs", name, "--state", "warning")
 		assert.Contains(t, listed, "exited with status", name)
 	}
 	for _, program := range []string{"borg", "restic"} {
@@ -74,12 +74,12 @@ func TestAProgramThatWarns(t *testing.T) {
 		require.NoError(t, err, program)
 		assert.Equal(t, "kept", string(restored), program)
 	}
-	waited := s.Start("jobtypes", "run", "plain", "--wait")
+	waited := s.Start("start", "plain", "--wait")
 	assert.Equal(t, ui.ExitWarning, waited.Code(t, time.Minute), "%s%s", waited.Stdout.Last(), waited.Stderr.Last())
 
 	spec := filepath.Join(s.Dir, "two.yaml")
 	require.NoError(t, os.WriteFile(spec, []byte("version: 1\nname: two\ntasks:\n  - {id: a, command: [sh, -c, 'exit 7'], exit_codes: {warning: [7]}}\n  - {id: b, command: [\"true\"], needs: [a]}\n"), 0o600))
-	waited = s.Start("dag", "run", spec, "--watch")
+	waited = s.Start("start", spec, "--watch")
 	assert.Equal(t, ui.ExitWarning, waited.Code(t, time.Minute), "%s%s", waited.Stdout.Last(), waited.Stderr.Last())
 	assert.Contains(t, waited.Stdout.String(), "1 completed, 1 warning")
 }

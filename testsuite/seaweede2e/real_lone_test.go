@@ -32,7 +32,7 @@ func TestRealLoneSource(t *testing.T) {
 
 	ref = s.Begin("repair")
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(ref).Outcome)
-	jobs := s.Command("jobs", "list", ref.WorkflowID, "--output", "json")
+	jobs := s.Command("jobs", ref.WorkflowID, "--limit", "0", "--output", "json")
 	assert.Contains(t, jobs, "make it writable again on")
 	assert.Subset(t, s.gate.Calls(), []string{"KvGet", "VolumeMarkWritable", "KvPut"})
 	next.Stop(t)

@@ -164,7 +164,7 @@ func (s *realSite) killAt(at step) {
 	next.Stop(s.t)
 	assert.Equal(s.t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(s.t, 1, result.Counts.Completed, "%+v", result.Counts)
-	jobs := s.Command("jobs", "list", ref.WorkflowID, "--output", "json")
+	jobs := s.Command("jobs", ref.WorkflowID, "--limit", "0", "--output", "json")
 	assert.NotContains(s.t, jobs, "left behind")
 	s.Heartbeat()
 	s.Verify()

@@ -120,7 +120,7 @@ func TestACancelReachesTheWorker(t *testing.T) {
 	s.AwaitFresh("weed-1")
 	ref := s.Begin("vacuum")
 	s.awaitLines(1, "start", one)
-	s.Command("runs", "cancel", ref.WorkflowID, "--reason", "test")
+	s.Command("cancel", ref.WorkflowID, "--reason", "test")
 	s.awaitLines(1, "canceled", one)
 	assert.Equal(t, contract.OutcomeCanceled, s.Result(ref).Outcome)
 	assert.Len(t, one.Stdout.With("start"), 1)

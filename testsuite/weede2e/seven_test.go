@@ -49,17 +49,17 @@ func TestAllSevenJobTypes(t *testing.T) {
 	filled = everyRule.ReplaceAllString(filled, "every: 365d, first_run: scheduled}") // Due only when the test starts it.
 	filled = strings.ReplaceAll(filled, "enabled: false", "enabled: true")
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
-	assert.Contains(t, s.Command("jobtypes", "detect", "vacuum", "--config", path), "2 found, by weed-1")
+	assert.Contains(t, s.Command("start", "jobtype/vacuum", "--dry-run", "--config", path), "2 found, by weed-1")
 	s.applyFile(path, 0)
-	assert.Contains(t, s.Command("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=0.4"), "params.worker.garbage_threshold: 0.3 → 0.4")
-	assert.Contains(t, s.output("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=7"), "got 7, want 1")
+	assert.Contains(t, s.Command("set", "vacuum", "params.worker.garbage_threshold=0.4"), "params.worker.garbage_threshold: 0.3 → 0.4")
+	assert.Contains(t, s.output("set", "vacuum", "params.worker.garbage_threshold=7"), "got 7, want 1")
 	for _, jobType := range fakeworker.JobTypes() {
 		found := 2
 		if jobType == "admin_script" || jobType == "s3_lifecycle" {
 			found = 1 // Their max_jobs_per_detection.
 		}
 		proposed, started := len(one.Stdout.With("propose")), len(one.Stdout.With("start"))
-		s.Command("jobtypes", "run", jobType)
+		s.Command("start", jobType)
 		s.awaitLines(started+found, "start", one)
 		s.awaitLines(started+found, "end", one)
 		s.checkVerbatim(jobType, one.Stdout.With("propose")[proposed:], one.Stdout.With("start")[started:])
@@ -71,7 +71,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 			}
 		}
 	}
-	audit := s.Command("audit", "list")
+	audit := s.Command("audit")
 	for _, jobType := range fakeworker.JobTypes() {
 		assert.Regexp(t, `jobtype\.run +group/`+jobType+`-`, audit)
 		assert.Regexp(t, `apply\.create +jobtype/`+jobType+` `, audit)
@@ -136,7 +136,7 @@ func TestAKeyThatIsAtWorkIsNotDoneTwice(t *testing.T) {
 job_types:
   vacuum: {handler: weed-vacuum, lane: free, schedule: {every: 365d, first_run: scheduled}}
 `)
-	s.Command("jobs", "submit", "--type", "vacuum", "--id", "waits", "--key", "vacuum:1:photos", "--node", "weed-9")
+	s.Command("submit", "vacuum:vacuum:1:photos", "--as", "waits", "-l", "worker=weed-9")
 	testsuite.WaitFor(t, time.Minute, "the job to wait for its worker", func() bool {
 		return strings.Contains(s.output("explain", "group/vacuum-adhoc-waits"), string(contract.CodeNoWorker))
 	})
@@ -144,9 +144,9 @@ job_types:
 	assert.Equal(t, 1, first.Counts.AlreadyActive)
 	assert.Equal(t, 1, first.Counts.Completed)
 	assert.Len(t, one.Stdout.With("start"), 1)
-	s.Command("runs", "cancel", "group/vacuum-adhoc-waits", "--reason", "test")
+	s.Command("cancel", "group/vacuum-adhoc-waits", "--reason", "test")
 	testsuite.WaitFor(t, time.Minute, "its end", func() bool {
-		return !strings.Contains(s.Command("runs", "list", "--running"), "adhoc")
+		return !strings.Contains(s.Command("runs", "-s", "open"), "adhoc")
 	})
 	second := s.Result(s.Begin("vacuum"))
 	assert.Zero(t, second.Counts.AlreadyActive)
@@ -187,9 +187,9 @@ job_types:
 	})
 	assert.Equal(t, 6, s.Result(vacuum).Counts.Completed)
 	assert.Equal(t, 2, most(one), "a pool of four, of which each job takes two")
-	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended\n", s.Command("jobs", "logs", vacuum.WorkflowID+"/job-00001"))
+	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended\n", s.Command("logs", vacuum.WorkflowID+"/job-00001"))
 	assert.Empty(t, one.Stdout.With("detect volume_balance"))
-	s.Command("runs", "cancel", balance.WorkflowID, "--reason", "test")
+	s.Command("cancel", balance.WorkflowID, "--reason", "test")
 }
 
 // TestADrainedWorkerGetsNothing: its attempts end, and other jobs run elsewhere.
@@ -203,7 +203,7 @@ func TestADrainedWorkerGetsNothing(t *testing.T) {
 	ref := s.Begin("vacuum")
 	s.awaitLines(1, "start", one)
 	s.awaitLines(1, "start", two)
-	s.Command("workers", "cordon", "weed-1")
+	s.Command("pause", "weed-1")
 	began := len(one.Stdout.With("start"))
 	assert.Equal(t, 6, s.Result(ref).Counts.Completed)
 	assert.LessOrEqual(t, len(one.Stdout.With("start")), began+1, "one may have been on its way")
@@ -229,6 +229,6 @@ func TestAnEmptyRunShowsItsExplanations(t *testing.T) {
 	const said = "decision_summary: No tasks created for 8 volumes"
 	ref := s.Begin("vacuum")
 	assert.Equal(t, []string{said}, s.Result(ref).Explanations)
-	assert.Contains(t, s.Command("runs", "show", ref.WorkflowID), said)
+	assert.Contains(t, s.Command("show", ref.WorkflowID), said)
 	assert.Contains(t, s.output("explain", "vacuum"), said)
 }

@@ -57,7 +57,7 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
   await says('line 6');
   await until('each fault at its line', () => page.$eval('.editor', (e) => e.shadowRoot.querySelectorAll('.cm-lint-marker-error').length >= 2));
 
-  await stage.shell('roundsman jobtypes set compact every=2h');
+  await stage.shell('roundsman set compact every=2h');
   const changed = configuration.replace('Compacts the volumes that have the most garbage.', 'Compacts volumes.');
   await write(changed);
   await press('Plan');
@@ -78,7 +78,7 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
 
   // Somebody else was faster: the plan is refused.
   const before = await last();
-  await confirm('Apply 4 changes', () => stage.shell('roundsman jobtypes set compact every=3h'));
+  await confirm('Apply 4 changes', () => stage.shell('roundsman set compact every=3h'));
   await until('the refusal', () => page.$eval('dialog [role=alert]', (e) => /CHANGED/.test(e.textContent)));
   await page.keyboard.press('Escape');
 
@@ -96,7 +96,7 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
   writeFileSync(file, configuration);
   await stage.shell(`roundsman apply --config ${file}`);
   const again = await last();
-  await stage.shell('roundsman jobtypes set compact every=3h');
+  await stage.shell('roundsman set compact every=3h');
   writeFileSync(file, changed);
   await stage.shell(`roundsman apply --config ${file}`);
   const shell = await updated(again);

@@ -93,7 +93,7 @@ test('a job that waits for its pool, then one that runs', options, async () => {
 test('a task of a DAG that is pending, one that asks and one that runs', options, async () => {
   const file = join(stage.dir, 'chores.yaml');
   writeFileSync(file, dag);
-  await stage.shell(`roundsman dag run ${file} --as today --detach`);
+  await stage.shell(`roundsman start ${file} --as today`);
   const run = 'dag/chores/today';
   await until('it runs', async () => (await stateOf(run, 'sweep-floor')) === 'running' && (await stateOf(run, 'ask-cook')) === 'running');
   for (const task of ['mop-floor', 'ask-cook', 'sweep-floor']) {

@@ -67,7 +67,7 @@ test('who changed this', options, async () => {
 test('a task of a DAG is found by its key', options, async () => {
   const file = join(stage.dir, 'keyed.yaml');
   writeFileSync(file, 'version: 1\nname: keyed\ntasks:\n  - {id: dump, key: "dump/tuesday", command: [echo, dumped]}\n');
-  await stage.shell(`roundsman dag run ${file} --as one`);
+  await stage.shell(`roundsman start ${file} --as one -w`);
   await journey.begin();
   await journey.search('dump/tuesday', /dump/);
   await until('its page', () => page.$eval('h1', (e) => e.textContent === 'dump'));

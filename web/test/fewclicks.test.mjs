@@ -44,7 +44,7 @@ before(async () => {
   await stage.shell(`roundsman apply --config ${later}`);
   const file = join(stage.dir, 'many.yaml');
   writeFileSync(file, `version: 1\nname: many\nhold_on_failure: 8h\ntasks:\n  - {id: first, noop: true}\n  - {id: each, needs: first, noop: true, for_each: [${Array.from({ length: tasks - 2 }, (_, i) => i)}]}\n  - {id: torn, needs: first, command: [sh, -c, "echo page 17 is torn >&2; exit 3"]}\n`);
-  await stage.shell(`roundsman dag run ${file} --as one --detach`);
+  await stage.shell(`roundsman start ${file} --as one`);
   page = await stage.page({ width: 1440 });
   await page.evaluateOnNewDocument(() => Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } }));
   journey = new Journey(stage, page);
@@ -122,7 +122,7 @@ test('an open run says when its failed jobs can be retried', options, async () =
 });
 
 test('a retry of a canceled run executes what failed, and what was not executed only if it is chosen', options, async () => {
-  await stage.shell(`roundsman runs cancel ${ended} --wait`);
+  await stage.shell(`roundsman cancel ${ended} --wait`);
   await stage.open(page, `runs/${key(ended)}`);
   await journey.click('Retry 5 failed', '.title');
   assert.equal(await page.$('.title .refused'), null);
@@ -256,7 +256,7 @@ test('retry what failed from the first page: an ended run', options, async () =>
 
 test('canceled runs are retried together, each with what failed or else with what was not executed', options, async () => {
   const run = await stage.openRun('told');
-  await stage.shell(`roundsman runs cancel ${run} --wait`);
+  await stage.shell(`roundsman cancel ${run} --wait`);
   // The search knows no counts of a run. Its preview has them.
   await stage.open(page, 'job-types');
   await journey.search(run, /Retry told/);
@@ -324,7 +324,7 @@ test('retry what failed from the first page: a run that is held', options, async
 test('approve a task of a sub-DAG', options, async () => {
   const file = join(stage.dir, 'outer.yaml');
   writeFileSync(file, 'version: 1\nname: outer\ntasks:\n  - {id: inner, dag: steps.yaml}\n');
-  await stage.shell(`roundsman dag run ${file} --as one --detach`);
+  await stage.shell(`roundsman start ${file} --as one`);
   const gate = async () => (await stage.get(`/runs/${key('dag/outer/one/inner')}/items/go-ahead`)).state;
   await until('its question', async () => (await gate()) === 'running');
   await journey.begin();
@@ -332,7 +332,7 @@ test('approve a task of a sub-DAG', options, async () => {
   await journey.confirm('Approve');
   await until('the effect', async () => (await gate()) === 'completed');
   console.log(`approve a task of a sub-DAG: ${journey.short()}`);
-  await stage.shell('roundsman runs cancel dag/outer/one --wait');
+  await stage.shell('roundsman cancel dag/outer/one --wait');
 });
 
 test('hand over to the next shift', options, async () => {

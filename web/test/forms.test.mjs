@@ -166,7 +166,7 @@ test('somebody else changes the settings while one types', { skip, timeout: 600_
   await tab('Policy');
   await type('retry_limit', '4');
   await says('policy.retry_limit', '.diff');
-  await stage.shell('roundsman jobtypes set failing every=5h');
+  await stage.shell('roundsman set failing every=5h');
   await until('who changed it, and what', () => page.evaluate(() => /ann changed these settings.*every 5h/s.test(document.querySelector('.settings-of')?.textContent ?? '')));
   assert.ok(await page.evaluate(() => [...document.querySelectorAll('.setting input')].some((i) => i.value === '4')), 'what was typed stays');
   await press('Continue with the new settings');
@@ -509,7 +509,7 @@ test('a folder with a DAG is planned and applied, and the DAG runs', { skip, tim
   await until('what was applied', () => page.$eval('dialog [role=status]', (e) => /nightly-report/.test(e.textContent)));
   await page.keyboard.press('Escape');
   assert.equal((await stage.get('/job-types/nightly-report')).spec.description, 'Counts things.');
-  await stage.shell('roundsman jobtypes run nightly-report');
+  await stage.shell('roundsman start nightly-report');
   await until('the DAG has run', async () => (await stage.get('/job-types/nightly-report')).recent?.some((run) => run.outcome === 'completed'), 90_000);
 });
 
@@ -520,7 +520,7 @@ test('what is in force is loaded: apply adopts what was changed by hand, and the
     await says('job types in force');
     await press('Plan', '.title button');
   };
-  await stage.shell('roundsman jobtypes set failing every=7h');
+  await stage.shell('roundsman set failing every=7h');
   await planned();
   await says('changed by hand');
   await press('Apply', 'main button');
@@ -574,10 +574,10 @@ test('a key is created, used, rotated and revoked', { skip, timeout: 600_000 }, 
 });
 
 test('who changed a job type, a worker and a run stands on their pages', { skip, timeout: 600_000 }, async () => {
-  await stage.shell('roundsman workers drain node-b');
+  await stage.shell('roundsman drain node-b');
   const run = await stage.openRun('slow');
-  await stage.shell(`roundsman pause ${run}`).catch(() => stage.shell(`roundsman runs pause ${run}`));
-  await stage.shell('roundsman jobtypes set failing every=7h');
+  await stage.shell(`roundsman pause ${run}`);
+  await stage.shell('roundsman set failing every=7h');
   for (const [route, wanted] of [['workers/node-b', /drain/], [`runs/${key(run)}`, /pause/], ['job-types/failing', /jobtype\.set.*7h/s]]) {
     await stage.open(page, route);
     await until(`who, on ${route}`, () => page.$$eval('.changes li', (all, [source]) => all.some((one) => new RegExp(source, 's').test(one.textContent) && /ann|admin/.test(one.textContent)), [wanted.source]));

@@ -34,7 +34,7 @@ tasks:
   - {id: index, needs: snapshot, dag: ./inner.yaml}
   - {id: report, needs: [prune, go-ahead, index], command: ["true"]}
 `);
-  await stage.shell(`roundsman dag run ${stage.dir}/night.yaml --as one --detach`);
+  await stage.shell(`roundsman start ${stage.dir}/night.yaml --as one`);
   page = await stage.page({ width: 1440, height: 900 });
   await until('a failed task and two questions', async () => {
     const { counts } = await stage.get(`/runs/${key('dag/night/one')}/graph`);
@@ -200,7 +200,7 @@ test('retry what failed of a held run, with its preview', { skip, timeout: 600_0
 test('a run of many jobs: its map, its causes, and the retry of what failed', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'many.json');
   writeFileSync(file, Array.from({ length: 60 }, (_, i) => JSON.stringify({ dedupe_key: `disk-${i}`, params: { item: i % 2 === 0 ? 'good' : `disk-${i}` } })).join('\n'));
-  await stage.shell(`roundsman jobs submit --type failing --file ${file} --id many`);
+  await stage.shell(`roundsman submit failing -f ${file} --as many`);
   const run = 'group/failing-adhoc-many';
   await until('failures', async () => (await stage.get(`/runs/${key(run)}/failures`)).failed > 0, 120_000);
   await stage.open(page, `runs/${key(run)}`);
@@ -284,7 +284,7 @@ test('a graph of few tasks can be read at once at every width', { skip, timeout:
   const file = join(stage.dir, 'ladder.yaml');
   const rung = (i) => `  - {id: rung-${i}, ${i > 0 ? `needs: rung-${i - 1}` : 'approval: {prompt: "Climb?"}'}${i > 0 ? ', command: ["true"]' : ''}}`;
   writeFileSync(file, `version: 1\nname: ladder\ntasks:\n${Array.from({ length: 7 }, (_, i) => rung(i)).join('\n')}\n  - {id: beside, needs: rung-2, command: ["true"]}\n`);
-  await stage.shell(`roundsman dag run ${file} --as tall --detach`);
+  await stage.shell(`roundsman start ${file} --as tall`);
   for (const width of [1440, 1024, 390]) {
     await page.setViewport({ width, height: 960 });
     await stage.open(page, 'runs/dag~ladder~tall');

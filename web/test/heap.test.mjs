@@ -87,7 +87,7 @@ test('tabs that stay open do not grow', { skip: skip || (minutes === 0 && 'MINUT
   for (let sample = 0; sample <= samples; sample++) {
     const end = Date.now() + (sample > 0 ? (minutes * 60_000) / samples : 0);
     while (Date.now() < end) {
-      await stage.shell('roundsman jobtypes run compact --wait').catch((cause) => assert.match(cause.message, /still runs/));
+      await stage.shell('roundsman start compact --wait').catch((cause) => assert.match(cause.message, /still runs/));
       await new Promise((then) => setTimeout(then, 5000));
     }
     for (const tab of tabs) {

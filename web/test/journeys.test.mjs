@@ -139,16 +139,16 @@ test('a dialog and what was typed into it outlive the row that asked', { skip, t
   await page.waitForSelector('dialog[open]');
   await tabTo('Why');
   await page.keyboard.type('new disks');
-  await stage.shell('roundsman workers cordon node-b');
+  await stage.shell('roundsman pause node-b');
   await until('the button is gone', () => page.evaluate(() => ![...document.querySelectorAll('main button')].some((b) => b.textContent === 'Cordon')));
   assert.equal(await page.$eval('dialog[open] input', (input) => input.value), 'new disks');
   await page.keyboard.press('Escape');
   await until('it is closed', async () => !(await page.$('dialog')));
-  await stage.shell('roundsman workers uncordon node-b');
+  await stage.shell('roundsman resume node-b');
 });
 
 test('put back what the audit log has', { skip, timeout: 600_000 }, async () => {
-  await stage.shell('roundsman workers cordon node-b');
+  await stage.shell('roundsman pause node-b');
   const back = await act('audit', 'Uncordon');
   assert.equal(back.entry.action, 'worker.uncordon');
   assert.equal((await stage.get('/workers/node-b')).state, 'ONLINE');
@@ -175,9 +175,9 @@ test('put back what was resized and set', { skip, timeout: 600_000 }, async () =
   assert.deepEqual(await policy(), before);
   await stage.open(page, 'job-types/compact');
   await until('who changed it', () => page.evaluate(() => /ann changed settings jobtype\.set/s.test(document.querySelector('main').innerText)));
-  assert.match(await stage.shell('roundsman jobtypes show compact'), /changed +.* by ann: jobtype\.set, policy\./);
+  assert.match(await stage.shell('roundsman show compact'), /changed +.* by ann: jobtype\.set, policy\./);
   assert.ok(!(await stage.get('/pools')).pools.some((pool) => pool.operator));
-  await stage.shell('roundsman runs cancel ' + (await stage.openRun('slow')) + ' --wait');
+  await stage.shell('roundsman cancel ' + (await stage.openRun('slow')) + ' --wait');
   await stage.open(page, 'audit');
   await until('why a run is not put back', () => page.evaluate(() => /an end is final/.test(document.querySelector('[aria-label="Audit log"]').textContent)));
 });
@@ -207,12 +207,12 @@ test('resize a worker', { skip, timeout: 600_000 }, async () => {
   const resized = await act('workers/node-b', 'Resize', { 'Jobs at once': '7', Why: 'more memory' });
   assert.equal((await stage.get('/workers/node-b')).caps.max_execute, 7);
   assert.match(resized.entry.after, /7/);
-  await stage.shell('roundsman workers resize node-b --reset');
+  await stage.shell('roundsman set node-b max_execute=');
   await sameInShell(resized.lines[0], resized.entry);
 });
 
 test('forgive a key', { skip, timeout: 600_000 }, async () => {
-  const mark = () => stage.shell('roundsman jobs mark-done compact volume-1');
+  const mark = () => stage.shell('roundsman skip compact:volume-1');
   await mark();
   const forgiven = await act('job-types/compact', 'Forgive');
   assert.equal((await stage.get('/job-types/compact/keys')).total, 0);
@@ -231,7 +231,7 @@ test('may I reboot this node?', { skip, timeout: 600_000 }, async () => {
     await stage.open(page, `workers/${id}`);
     await until('the answer', () => page.evaluate(() => /Drain it first\./.test(document.body.innerText)));
     await stage.shell(`roundsman pause ${id} --reason reboot`);
-    for (const run of (await stage.get('/runs?running=true')).runs) await stage.shell(`roundsman runs cancel ${run.workflow_id} --wait`);
+    for (const run of (await stage.get('/runs?running=true')).runs) await stage.shell(`roundsman cancel ${run.workflow_id} --wait`);
     await until('that it may be rebooted', () => page.$eval('.verdict', (e) => /^Yes\./.test(e.textContent.trim()))).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
     await stage.shell(`roundsman resume ${id}`);
   });
@@ -260,13 +260,13 @@ test('cancel, pause and resume a run', { skip, timeout: 600_000 }, async () => {
 
 test('who held a lane before', { skip, timeout: 600_000 }, async () => {
   const run = await stage.openRun('slow');
-  await stage.shell(`roundsman runs cancel ${run} --wait`);
+  await stage.shell(`roundsman cancel ${run} --wait`);
   await until('the release', async () => (await stage.get('/past-grants?lane=disk')).grants[0]?.workflow_id === run);
   await stage.open(page, 'locks?lane=disk');
   const shown = () => page.$eval('[aria-label="Held before"] .row', (e) => e.textContent);
   await until('the run', () => page.$eval('[aria-label="Held before"] .row a.run', (a, run) => a.title === run, run));
   assert.match(await shown(), /^lane disk/);
-  assert.match(await stage.shell('roundsman locks past --lane disk'), new RegExp(run));
+  assert.match(await stage.shell('roundsman resources lane/disk --past'), new RegExp(run));
 });
 
 test('cancel a job', { skip, timeout: 600_000 }, async () => {
@@ -312,7 +312,7 @@ test('approve from the first page', { skip, timeout: 600_000 }, async () => {
 test('approve a task of a sub-DAG from the page of its parent', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'outer.yaml');
   writeFileSync(file, 'version: 1\nname: outer\ntasks:\n  - {id: one, dag: steps.yaml}\n  - {id: two, dag: steps.yaml}\n');
-  await stage.shell(`roundsman dag run ${file} --as nested --detach`);
+  await stage.shell(`roundsman start ${file} --as nested`);
   const gate = async (task) => (await stage.get(`/runs/${key(`dag/outer/nested/${task}`)}/items/go-ahead`)).state;
   for (const task of ['one', 'two']) await until(`an approval of ${task}`, async () => (await gate(task)) === 'running');
   await stage.open(page, 'runs/dag~outer~nested');
@@ -327,7 +327,7 @@ test('approve a task of a sub-DAG from the page of its parent', { skip, timeout:
   const answer = await fetch(`${stage.base}api/v1/runs/dag~outer~nested/items/two~go-ahead/approve`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
   assert.equal(answer.status, 200, await answer.text());
   await until('the other approval', async () => (await gate('two')) !== 'running');
-  await stage.shell('roundsman runs cancel dag/outer/nested --wait');
+  await stage.shell('roundsman cancel dag/outer/nested --wait');
 });
 
 test('add tasks to a run, release it and retry it with a preview', { skip, timeout: 600_000 }, async () => {
@@ -337,7 +337,7 @@ test('add tasks to a run, release it and retry it with a preview', { skip, timeo
   await until('the task that was added', async () => (await state(first, 'again')) === 'completed');
   await sameInShell(added.lines[0], added.entry, [first, second]);
   await until('the same in the other run', async () => (await state(second, 'again')) === 'completed');
-  for (const run of [first, second]) await stage.shell(`roundsman dag reject ${run} go-ahead`);
+  for (const run of [first, second]) await stage.shell(`roundsman reject ${run}/go-ahead`);
   for (const run of [first, second]) await until('a run that is held', async () => (await stage.get(`/runs/${key(run)}`)).phase === 'held');
   const released = await act(`runs/${key(first)}`, 'Release');
   await sameInShell(released.lines[0], released.entry, [first, second]);

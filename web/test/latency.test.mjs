@@ -52,7 +52,7 @@ test('an event is on an open page', { skip, timeout: 1_800_000 }, async () => {
     const file = join(stage.dir, 'chain.yaml');
     const task = (i) => `  - {id: t${i}, ${i > 0 ? `needs: t${i - 1}, ` : ''}command: [sh, -c, 'while [ ! -e "$1" ]; do sleep 0.1; done', sh, ${join(stage.dir, `go-${i}`)}]}`;
     writeFileSync(file, `version: 1\nname: chain\ntasks:\n${Array.from({ length: samples }, (_, i) => task(i)).join('\n')}\n`);
-    await stage.shell(`roundsman dag run ${file} --as ends --detach`);
+    await stage.shell(`roundsman start ${file} --as ends`);
     await stage.open(second, 'runs/dag~chain~ends');
     for (let i = 0; i < samples; i++) {
       await until(`t${i} runs`, async () => (await stage.get(`/runs/dag~chain~ends/items/t${i}`)).state === 'running', 120_000);

@@ -70,7 +70,7 @@ test('what happens is on screen without a request', { skip, timeout: 600_000 }, 
   const job = (await stage.get(`/runs/${key(run)}/items?state=running`)).items[0].id;
   writeFileSync(join(stage.dir, 'part.yaml'), 'version: 1\nname: part\ntasks: [{id: asked, approval: {prompt: "Go on?", timeout: 8h}}]\n');
   writeFileSync(join(stage.dir, 'whole.yaml'), 'version: 1\nname: whole\ntasks: [{id: inside, dag: part.yaml}]\n');
-  await stage.shell(`roundsman dag run ${join(stage.dir, 'whole.yaml')} --as watched --detach`);
+  await stage.shell(`roundsman start ${join(stage.dir, 'whole.yaml')} --as watched`);
   const whole = 'runs/dag~whole~watched';
   await until('the question of its part', async () => (await stage.get(`/${whole}~inside/items`)).items[0]?.state === 'running');
   const [dag, slow] = ['runs/dag~steps~watched', `runs/${run.replaceAll('/', '~')}`];

@@ -36,7 +36,7 @@ tasks:
 `;
   writeFileSync(file, `version: 1\nowner: chain\nlanes: {tape: {exclusive: true}}\njob_types:\n${type('middle')}${type('waiter')}`);
   await stage.shell(`roundsman apply --config ${file}`);
-  await stage.shell(`roundsman dag run ${dag} --as keeps --detach`);
+  await stage.shell(`roundsman start ${dag} --as keeps`);
   await until('the task that holds the object', async () => (await stage.get('/objects')).objects.some((one) => one.name === 'volume/42' && one.holders?.length === 1));
   await stage.shell('roundsman start middle');
   middle = await openRun('middle', waits('CLAIM_HELD'));
@@ -118,7 +118,7 @@ test('a holder has the key of its job, and a pool says who changed its size', { 
   const page = await stage.page();
   await stage.open(page, 'locks');
   const holder = () => page.$$eval('[aria-label=Objects] tbody tr td:nth-child(2) li', (all) => all.map((li) => [li.querySelector('a').title, li.querySelector('.key')?.textContent.trim()]).find(([of]) => of.includes('middle')));
-  await stage.shell('roundsman runs cancel dag/holder/keeps').catch(() => {}); // It is gone if the test of the chain has run.
+  await stage.shell('roundsman cancel dag/holder/keeps').catch(() => {}); // It is gone if the test of the chain has run.
   await until('the key of the job', async () => (await holder())?.[1] === 'volume-42');
   const response = await fetch(`${stage.base}api/v1/pools/drives/size`, { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: '{"size": 3}' });
   assert.equal(response.status, 200, await response.text());

@@ -125,7 +125,7 @@ export async function begin(stage) {
   mkdirSync(join(stage.dir, 'dags'), { recursive: true });
   const dag = join(stage.dir, 'dags', 'release.yaml');
   writeFileSync(dag, release);
-  await stage.shell(`roundsman dag run ${dag} --as v1.14 --detach`);
+  await stage.shell(`roundsman start ${dag} --as v1.14`);
   await stage.shell('roundsman start rebalance').catch(() => undefined); // Its first run may still wait for the lane.
   await stage.shell('roundsman pause snapshot_cleanup -r "the array is being replaced"');
   await stage.shell('roundsman pause node-g -r "new disk at 06:00"');

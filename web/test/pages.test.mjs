@@ -298,7 +298,7 @@ job_types:
   await until('that no worker has the label', async () => /^no worker: no online worker.*disk.*tape/i.test(await why()));
   await stage.open(page, 'job-types');
   await until('the same in the list', () => page.$$eval('.row', (all) => all.some((row) => /^lonelyno worker/.test(row.textContent))));
-  await stage.shell('roundsman jobtypes pause lonely --note "new drives"');
+  await stage.shell('roundsman pause lonely --note "new drives"');
   await stage.open(page, 'job-types/lonely');
   await until('who paused it, and why', async () => /^paused: .*by ann: new drives$/.test(await why()));
   await page.close();

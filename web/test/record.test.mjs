@@ -18,7 +18,7 @@ before(async () => {
   for (const [id, all] of [['first', Array.from({ length: jobs }, (_, i) => job(i))], ['second', [job(42)]]]) {
     const file = join(stage.dir, `${id}.json`);
     writeFileSync(file, all.join('\n'));
-    await stage.shell(`roundsman jobs submit --type compact --file ${file} --id ${id}`);
+    await stage.shell(`roundsman submit compact -f ${file} --as ${id}`);
     runs.push(await until(`${all.length} jobs that have ended`, async () => {
       const found = (await stage.get('/runs?counts=true&job_type=compact')).runs.find((run) => run.workflow_id.includes(id));
       return found?.outcome === 'completed' && found.workflow_id;

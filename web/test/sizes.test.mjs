@@ -37,7 +37,7 @@ tasks:
   - {id: load, needs: go, command: ["true"], for_each: [${Array.from({ length: 99_998 }, (_, i) => i).join(',')}]}
   - {id: done, needs: load, command: ["true"]}
 `);
-  await stage.shell(`roundsman dag run ${file} --as big --detach`);
+  await stage.shell(`roundsman start ${file} --as big`);
   const page = await measured();
   await page.goto(stage.base);
   await page.waitForSelector('.tile');
@@ -68,7 +68,7 @@ tasks:
 test('a group of 10,000 jobs', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'jobs.json');
   writeFileSync(file, Array.from({ length: 10_000 }, (_, i) => JSON.stringify({ dedupe_key: `disk-${i}`, params: { item: `disk-${i}` } })).join('\n'));
-  await stage.shell(`roundsman jobs submit --type slow --file ${file} --id many`);
+  await stage.shell(`roundsman submit slow -f ${file} --as many`);
   const run = await until('a group of 10,000 jobs', async () => {
     const { runs } = await stage.get('/runs?counts=true&job_type=slow');
     return runs.find((one) => one.progress?.total >= 10_000)?.workflow_id;

@@ -93,7 +93,7 @@ test('a job type that is not due has no alarm color; a task that waits for a per
 test('letters that cannot be seen are marked everywhere', options, async () => {
   const file = join(stage.dir, 'jobs.json');
   writeFileSync(file, JSON.stringify({ dedupe_key: 'a\u202Egpj.exe', params: { item: 'x' } }));
-  await stage.shell(`roundsman jobs submit --type compact --file ${file} --id turned`);
+  await stage.shell(`roundsman submit compact -f ${file} --as turned`);
   await until('its run', async () => (await stage.get('/runs?job_type=compact')).runs.some((one) => /turned/.test(one.workflow_id)));
   const { runs } = await stage.get('/runs?job_type=compact');
   await stage.open(page, `runs/${key(runs.find((one) => /turned/.test(one.workflow_id)).workflow_id)}`);

@@ -162,7 +162,7 @@ export class Stage {
     for (const context of this.browser.browserContexts()) if (context.id) await context.close();
     await this.browser.disconnect();
     const { runs } = await this.get('/runs?running=true');
-    for (const run of runs) if (run.job_type !== 'slow') await this.shell(`roundsman runs cancel ${run.workflow_id} --wait`);
+    for (const run of runs) if (run.job_type !== 'slow') await this.shell(`roundsman cancel ${run.workflow_id} --wait`);
     rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
   }
 
@@ -218,7 +218,7 @@ export class Stage {
   // runDAG starts the DAG of the stage and returns the id of its run, which waits for
   // an approval then and has a task that failed.
   async runDAG(name) {
-    await this.shell(`roundsman dag run ${this.dag} --as ${name} --detach`);
+    await this.shell(`roundsman start ${this.dag} --as ${name}`);
     const run = `dag/steps/${name}`;
     await until('an approval that is waited for and a failed task', async () => {
       const { items } = await this.get(`/runs/${key(run)}/items`);
@@ -231,7 +231,7 @@ export class Stage {
   async openRun(jobType) {
     const open = async () => (await this.get(`/runs?running=true&counts=true&job_type=${jobType}`)).runs[0];
     const started = (cause) => assert.match(cause.message, /still runs/); // Another page may open it, too.
-    if (!(await open())) await this.shell(`roundsman jobtypes run ${jobType}`).catch(started);
+    if (!(await open())) await this.shell(`roundsman start ${jobType}`).catch(started);
     return until(`a run of ${jobType} in which a job runs`, async () => {
       const run = await open();
       return run?.progress?.running > 0 && run.workflow_id;

@@ -31,7 +31,7 @@ job_types:
     execute: {command: [sleep, "6000"]}
 `);
   await stage.shell(`roundsman apply --config ${config}`);
-  await stage.shell(`roundsman jobs submit --type wide --file ${file} --id many`);
+  await stage.shell(`roundsman submit wide -f ${file} --as many`);
   many = await until('the run', async () => (await stage.get('/runs?counts=true&job_type=wide')).runs.find((run) => run.progress?.total >= jobs && run.progress.running > 0)?.workflow_id, 60_000);
 });
 after(() => stage?.down());

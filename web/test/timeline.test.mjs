@@ -40,7 +40,7 @@ before(async () => {
   stage = await Stage.up();
   const file = join(stage.dir, 'times.yaml');
   const run = async () => {
-    await stage.shell('roundsman jobtypes run flaky');
+    await stage.shell('roundsman start flaky');
     await until('a run of flaky that has ended', async () => (await stage.get('/runs?job_type=flaky')).runs.length > 0 && (await stage.get('/runs?job_type=flaky&running=true')).runs.length === 0);
   };
   writeFileSync(file, flaky('30s'));
@@ -139,7 +139,7 @@ test('a DAG that failed since yesterday has its last runs, each of them a link',
   const file = join(stage.dir, 'flops.yaml');
   writeFileSync(file, 'version: 1\nname: flops\ntasks:\n  - {id: only, command: ["false"]}\n');
   for (const name of ['first', 'second']) {
-    await stage.shell(`roundsman dag run ${file} --as ${name} --detach`);
+    await stage.shell(`roundsman start ${file} --as ${name}`);
     await until(`the end of ${name}`, async () => (await stage.get(`/runs/dag~flops~${name}`)).ended_at);
   }
   const ids = async () => (await stage.get('/run-strips?dag=flops')).dags[0]?.runs.map((run) => run.workflow_id).join();
@@ -187,7 +187,7 @@ test('arrow keys go from bar to bar, Enter opens it; [ and ] go earlier and late
 test('the bars of a lane and of a worker are those of the API', { skip, timeout: 600_000 }, async () => {
   const bars = () => page.$$eval('.tl-row .tl-bar', (all) => all.map((e) => [e.classList[2], e.getAttribute('href')].join(' ')).sort().join('\n'));
   const itemOf = (run, item) => `${hrefOf(run)}${item ? `/items/${encodeURIComponent(item)}` : ''}`;
-  await stage.shell(`roundsman runs cancel ${await stage.openRun('slow')} --wait`);
+  await stage.shell(`roundsman cancel ${await stage.openRun('slow')} --wait`);
   await stage.openRun('slow');
   const held = async () => {
     const [{ grants }, { lanes }] = [await stage.get('/past-grants?lane=disk'), await stage.get('/lanes')];
@@ -224,7 +224,7 @@ test('a bar of a strip is as high as its run was long, and has the glyph of its 
 test('10,000 items of a run: few elements, zoom, a brush filters the table', { skip, timeout: 1_500_000 }, async () => {
   const file = join(stage.dir, 'swarm.yaml');
   writeFileSync(file, swarm);
-  await stage.shell(`roundsman dag run ${file} --as swarm --detach`);
+  await stage.shell(`roundsman start ${file} --as swarm`);
   const run = 'dag/swarm/swarm';
   await until('the end of 10,000 tasks', async () => (await stage.get(`/runs/${key(run)}`)).outcome, 240_000, 1_200_000);
   const times = await stage.get(`/runs/${key(run)}/times`);

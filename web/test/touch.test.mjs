@@ -19,7 +19,7 @@ tasks:
   - {id: go, approval: {prompt: "Begin?"}}
   - {id: load, needs: go, command: ["true"], for_each: [${Array.from({ length: 400 }, (_, i) => i).join(',')}]}
 `);
-  await stage.shell(`roundsman dag run ${wide} --as touched --detach`);
+  await stage.shell(`roundsman start ${wide} --as touched`);
 });
 after(() => stage?.down());
 

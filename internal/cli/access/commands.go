@@ -18,9 +18,9 @@ func Commands(p *ui.Program) []*cli.Command {
 
 func (c *commands) apiCommand() *cli.Command {
 	return &cli.Command{
-		Name: "api", Usage: "describe the REST API of the control plane",
+		Name: "api", Hidden: true, Usage: "describe the REST API of the control plane",
 		Subcommands: []*cli.Command{{
-			Name: "openapi", Usage: "print the OpenAPI document of the API, as YAML",
+			Name: "openapi", Hidden: true, Usage: "print the OpenAPI document of the API, as YAML",
 			Description: "Client generators read it. No server is needed.\n\nExamples:\n  roundsman api openapi > roundsman.yaml\n  roundsman api openapi --old > roundsman-3.0.yaml",
 			Flags:       []cli.Flag{&cli.BoolFlag{Name: "old", Usage: "in OpenAPI 3.0, for generators without 3.1"}},
 			Action: func(ctx *cli.Context) error {

@@ -12,8 +12,14 @@ import (
 
 func (c *commands) keysCommand() *cli.Command {
 	return &cli.Command{
-		Name: "keys", Usage: "create, list and revoke API keys, and end sessions",
-		Subcommands: []*cli.Command{c.keysCreate(), c.keysList(), c.keysRevoke(), c.endSessions()},
+		Name: "keys", Usage: "list API keys",
+		Description: `Examples:
+  roundsman keys
+  roundsman keys create ci --role viewer --expires 90d
+  roundsman delete apikey/k-1f2e3d`,
+		Flags:       ui.ListFlags(),
+		Action:      c.Connected(c.listKeys),
+		Subcommands: []*cli.Command{c.keysCreate(), c.endSessions()},
 	}
 }
 
@@ -67,45 +73,24 @@ func (c *commands) createKey(ctx *cli.Context, client *starter.Client, name stri
 	}{key, secret}, "%s", secret)
 }
 
-func (c *commands) keysList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list the API keys, without their secrets",
-		Description: "Examples:\n  roundsman keys\n  roundsman keys --output json | jq -r '.keys[] | select(.revoked_at == null) | .name'",
-		Flags:       ui.ListFlags(keySorting().Flags()...),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			all, err := keys.New(client).List(ctx.Context)
-			if err != nil {
-				return err
-			}
-			known := len(all)
-			all = keySorting().Arrange(ctx, all)
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"keys": ui.OrEmpty(all)}, ui.Names(all, func(key keys.Key) string { return key.ID })...)
-			}
-			now, listed := c.Env.Now(), ui.NewTable("ID", "NAME", "ROLE", "CREATED", "LAST USED", "STATE")
-			for _, key := range all {
-				used := "never"
-				if !key.LastUsed.IsZero() {
-					used = ui.Ago(key.LastUsed, now)
-				}
-				listed.Add(ui.Text(key.ID), ui.Text(key.Name), ui.Text(key.Role), ui.Text(ui.Ago(key.CreatedAt, now)), ui.Text(used), stateOf(key, now))
-			}
-			c.PrintTable(listed, "no keys: create one with `roundsman keys create NAME`")
-			c.More(len(all), known)
-			return nil
-		}),
+func (c *commands) listKeys(ctx *cli.Context, client *starter.Client) error {
+	all, err := keys.New(client).List(ctx.Context)
+	if err != nil {
+		return err
 	}
-}
-
-func keySorting() ui.Sorting[keys.Key] {
-	return ui.Sorting[keys.Key]{
-		ui.By("id", func(key keys.Key) string { return key.ID }),
-		ui.By("name", func(key keys.Key) string { return key.Name }),
-		ui.By("role", func(key keys.Key) string { return key.Role }),
-		ui.ByTime("created", func(key keys.Key) time.Time { return key.CreatedAt }),
-		ui.ByTime("used", func(key keys.Key) time.Time { return key.LastUsed }),
-		ui.ByTime("expires", func(key keys.Key) time.Time { return key.ExpiresAt }),
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, map[string]any{"keys": ui.OrEmpty(all)}, ui.Names(all, func(key keys.Key) string { return key.ID })...)
 	}
+	now, listed := c.Env.Now(), ui.NewTable("ID", "NAME", "ROLE", "CREATED", "LAST USED", "STATE")
+	for _, key := range all {
+		used := "never"
+		if !key.LastUsed.IsZero() {
+			used = ui.Ago(key.LastUsed, now)
+		}
+		listed.Add(ui.Text(key.ID), ui.Text(key.Name), ui.Text(key.Role), ui.Text(ui.Ago(key.CreatedAt, now)), ui.Text(used), stateOf(key, now))
+	}
+	c.PrintTable(listed, "no keys: create one with `roundsman keys create NAME`")
+	return nil
 }
 
 func stateOf(key keys.Key, now time.Time) ui.Cell {
@@ -120,24 +105,18 @@ func stateOf(key keys.Key, now time.Time) ui.Cell {
 	return ui.Cell{Text: "valid", Paint: ui.Good}
 }
 
-func (c *commands) keysRevoke() *cli.Command {
-	return &cli.Command{
-		Name: "revoke", ArgsUsage: "ID", Usage: "refuse an API key from now on",
-		Description: "Every control plane refuses it within 5 seconds.\n\nExamples:\n  roundsman delete apikey/4mzq7bx2ka",
-		Flags:       ui.With(),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
-			key, err := keys.New(client).Revoke(ctx.Context, id, c.Operator())
-			if err != nil {
-				return err
-			}
-			return c.Done(ctx, key, "key %s of %s is revoked", key.ID, key.Name)
-		}),
+// Revoke refuses an API key from now on.
+func Revoke(p *ui.Program, ctx *cli.Context, client *starter.Client, id string) error {
+	key, err := keys.New(client).Revoke(ctx.Context, id, p.Operator())
+	if err != nil {
+		return err
 	}
+	return p.Done(ctx, key, "key %s of %s is revoked", key.ID, key.Name)
 }
 
 func (c *commands) endSessions() *cli.Command {
 	return &cli.Command{
-		Name: "end-sessions", ArgsUsage: "NAME", Usage: "end all sessions of a person, who must log in again",
+		Name: "end-sessions", Hidden: true, ArgsUsage: "NAME", Usage: "end all sessions of a person, who must log in again",
 		Description: `NAME is the person as the audit log has them. A session has the groups of its log-in: end the sessions of
 a person who has left a group. Every control plane refuses them within 5 seconds.
 

@@ -32,10 +32,12 @@ Examples:
   roundsman schedule scrub --since 7d --until now
   roundsman schedule -s skipped,missed
   roundsman schedule --since now --output json | jq '.next[] | {job_type, at, code}'`,
-		Flags: ui.ListFlags(append([]cli.Flag{
-			&cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only `STATE`: ran, skipped, missed, due and others"},
+		Flags: ui.ListFlags(
+			ui.StateFlag("ran, skipped, missed, due and others", "ran", "open", "waiting", "skipped", "missed", due),
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows each way; 0: all", Value: defaultLimit},
-		}, ui.PeriodFlags()...)...),
+			&cli.StringFlag{Name: "since", Usage: "from `TIME` on (RFC 3339, or a duration before now)"},
+			&cli.StringFlag{Name: "until", Usage: "until `TIME` (RFC 3339, or a duration before now)"},
+		),
 		Before: func(ctx *cli.Context) error {
 			_, _, err := c.reach(ctx)
 			return err

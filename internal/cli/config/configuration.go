@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -32,7 +34,7 @@ Examples:
 			&cli.BoolFlag{Name: "online", Usage: "also accept handlers that workers of the fleet have registered"},
 			&cli.BoolFlag{Name: "print", Usage: "print the configuration with all defaults filled in"},
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema, of FILE if it is a DAG, and check nothing"},
-			ui.AllowUnregisteredFlag(),
+			ui.AllowUnregisteredFlag(false),
 		),
 		Action: c.validate,
 	}
@@ -42,6 +44,10 @@ func (c *commands) validate(ctx *cli.Context) error {
 	if ctx.Args().Len() > 0 {
 		return c.validateFiles(ctx)
 	}
+	return c.validateConfig(ctx)
+}
+
+func (c *commands) validateConfig(ctx *cli.Context) error {
 	if ctx.Bool("schema") {
 		return c.printSchema()
 	}
@@ -80,25 +86,29 @@ func (c *commands) validate(ctx *cli.Context) error {
 func (c *commands) validateFiles(ctx *cli.Context) error {
 	var faults []error
 	for _, file := range ctx.Args().Slice() {
-		words, flags := []string{"validate", "--" + ui.FlagConfig + "=" + file}, []string{"schema", "print", "online", ui.FlagAllowUnregistered}
-		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) && !isConfiguration.Match(text) {
-			if ctx.Bool("print") {
-				faults = append(faults, ui.Usagef("--print has no effect on %[1]s, which is a DAG: leave it out, or see its tasks with `roundsman start %[1]s --dry-run`", file))
-				continue
-			}
-			words, flags = []string{"dag", "validate", file}, flags[:1]
+		text, err := os.ReadFile(file)
+		switch {
+		case file != ui.StdinName && (err != nil || !isDAG.Match(text) || isConfiguration.Match(text)):
+			err = c.validateConfig(withConfig(ctx, file))
+		case ctx.Bool("print"):
+			err = ui.Usagef("--print has no effect on %[1]s, which is a DAG: leave it out, or see its tasks with `roundsman start %[1]s --dry-run`", file)
+		case ctx.Bool("schema"):
+			err = dag.PrintSchema(c.Program)
+		default:
+			err = dag.Validate(c.Program, ctx, file)
 		}
-		if ctx.IsSet(ui.FlagOutput) {
-			words = append(words, "--"+ui.FlagOutput+"="+ctx.String(ui.FlagOutput))
-		}
-		for _, flag := range flags {
-			if ctx.Bool(flag) {
-				words = append(words, "--"+flag)
-			}
-		}
-		faults = append(faults, c.Forward(ctx.Context, ui.HelpName(ctx), words))
+		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
+}
+
+// withConfig is the command line with file as its configuration.
+func withConfig(ctx *cli.Context, file string) *cli.Context {
+	set := flag.NewFlagSet(ui.FlagConfig, flag.ContinueOnError)
+	set.Var(cli.NewStringSlice(file), ui.FlagConfig, "")
+	with := cli.NewContext(ctx.App, set, ctx)
+	with.Command = ctx.Command
+	return with
 }
 
 var (
@@ -142,7 +152,7 @@ Examples:
   roundsman plan --config roundsman.yaml
   roundsman plan scrub
   roundsman plan --output json | jq '.changes[] | select(.action != "unchanged")'`,
-		Flags: ui.With(onlyFlag(), ui.AllowUnregisteredFlag()),
+		Flags: ui.With(onlyFlag(), ui.AllowUnregisteredFlag(true)),
 		Action: func(ctx *cli.Context) error {
 			client, loaded, err := c.loadOnline(ctx)
 			if err != nil {
@@ -197,7 +207,7 @@ func (p place) String() string {
 }
 
 func onlyFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "only", Usage: "only job type `NAME`; may be given several times"}
+	return &cli.StringSliceFlag{Name: "only", Hidden: true, Usage: "only job type `NAME`; may be given several times"}
 }
 
 func (c *commands) applyCommand() *cli.Command {
@@ -218,7 +228,7 @@ Examples:
   roundsman plan || test $? -ne 2 || roundsman apply`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: "prune", Usage: "delete the job types that the configuration lacks, without a question"},
-			onlyFlag(), ui.AllowUnregisteredFlag(),
+			onlyFlag(), ui.AllowUnregisteredFlag(true),
 		),
 		Action: c.apply,
 	}

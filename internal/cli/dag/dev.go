@@ -66,7 +66,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	options = app.DevOptions{
 		DataDir: dir, Workers: ids, Handlers: c.Handlers, Shim: c.Env.Shim, Config: loaded,
 		Temporal: config.Temporal{Namespace: loaded.Temporal.Namespace},
-		Server:   app.DevServer{TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable, Temporary: ctx.String(ui.FlagDataDir) == ""},
+		Server:   app.DevServer{TemporalCLI: ctx.String(flagTemporalCLI), Executable: c.Env.Executable, Temporary: ctx.String(ui.FlagDataDir) == ""},
 		Logger:   slog.New(slog.NewTextHandler(file, nil)),
 		Notify:   func(line string) { fmt.Fprintln(c.Env.Stderr, line) },
 	}

@@ -79,7 +79,7 @@ func fakeViews() []starter.Item {
 	}
 }
 
-// command runs an action as `dag run` with these flags would, with any client.
+// command runs an action as `start` with these flags would, with any client.
 func command(t *testing.T, action func(*commands, *cli.Context) error, args ...string) clitest.Outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -87,7 +87,7 @@ func command(t *testing.T, action func(*commands, *cli.Context) error, args ...s
 	c := &commands{&ui.Program{Env: env}}
 	app := &cli.App{
 		HideHelp: true, // The help flag is shared by the process.
-		Flags:    c.dagRun().Flags,
+		Flags:    ui.With(append(StartFlags(), ui.WaitFlag(), &cli.BoolFlag{Name: FlagDev})...),
 		Action:   func(ctx *cli.Context) error { return action(c, ctx) }, ExitErrHandler: func(*cli.Context, error) {},
 	}
 	return clitest.Outcome{T: t, Code: env.Finish(t.Context(), app.RunContext(t.Context(), append([]string{"test"}, args...))), Stdout: stdout.String(), Stderr: stderr.String()}
@@ -102,7 +102,7 @@ func TestTheJSONOfARunIsExactly(t *testing.T) {
 	run := &fakeRun{looks: []starter.Snapshot{fakeOpen(), fakeEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{
 		"1": {State: "completed", Attempts: 1, Worker: "node-a"}, "2": {State: "completed", FromRun: "dag/nine/w", Error: "x"},
 	})}}
-	o := command(t, started(run), "--output", "json").OK()
+	o := command(t, started(run), "--wait", "--output", "json").OK()
 	assert.JSONEq(t, `{"dag": "nine", "workflow_id": "dag/nine/x", "run_id": "r1", "outcome": "completed",
 		"counts": {"completed": 2}, "duration_ms": 42, "tasks": {
 			"1": {"state": "completed", "attempts": 1, "worker": "node-a", "error": "", "from_run": ""},
@@ -110,7 +110,7 @@ func TestTheJSONOfARunIsExactly(t *testing.T) {
 	o.Complains("nine: started dag/nine/x", "nine: completed in 40ms: 2 completed")
 	assert.Empty(t, run.asked, "the result has all tasks")
 
-	o = command(t, started(run), "--output", "json", "--detach").OK()
+	o = command(t, started(run), "--output", "json").OK()
 	assert.JSONEq(t, `{"dag": "nine", "workflow_id": "dag/nine/x", "run_id": "r1", "outcome": "running",
 		"counts": {}, "duration_ms": 0, "tasks": {}}`, o.Stdout)
 }
@@ -121,14 +121,13 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 		contract.OutcomeCompleted: ui.ExitOK, contract.OutcomeFailed: ui.ExitFailed, contract.OutcomeCanceled: ui.ExitFailed, "": ui.ExitFailed,
 	} {
 		run := &fakeRun{looks: []starter.Snapshot{fakeEnded(outcome, nil)}, tasks: fakeViews()}
-		o := command(t, started(run)).Exits(code)
+		o := command(t, started(run), "--wait").Exits(code)
 		assert.Empty(t, o.Stderr)
 		assert.Equal(t, code != ui.ExitOK, strings.Contains(o.Stdout, "roundsman retry dag/nine/x"), o.Stdout)
-		command(t, started(run), "--watch").Exits(code)
 	}
 	lost := fakeEnded("", nil)
 	lost.DAGResult, lost.Progress, lost.Failure = nil, nil, "terminated"
-	o := command(t, started(&fakeRun{looks: []starter.Snapshot{lost}}), "--output", "json").Exits(ui.ExitFailed)
+	o := command(t, started(&fakeRun{looks: []starter.Snapshot{lost}}), "--wait", "--output", "json").Exits(ui.ExitFailed)
 	report := clitest.Decode[Report](o)
 	assert.Equal(t, "failed", report.Outcome)
 	assert.NotNil(t, report.Tasks)
@@ -138,9 +137,9 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 func TestWaitingEndsWithoutTheRun(t *testing.T) {
 	t.Parallel()
 	run := &fakeRun{looks: []starter.Snapshot{fakeOpen()}, fails: context.Canceled}
-	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x continues", "roundsman watch dag/nine/x", "roundsman cancel dag/nine/x")
+	command(t, started(run), "--wait").Exits(ui.ExitFailed).Complains("dag/nine/x continues", "roundsman watch dag/nine/x", "roundsman cancel dag/nine/x")
 	run.fails = errGone
-	command(t, started(run)).Exits(ui.ExitFailed).Complains("the server is gone")
+	command(t, started(run), "--wait").Exits(ui.ExitFailed).Complains("the server is gone")
 }
 
 func TestReportsOfOpenAndLargeRunsAskForTheItems(t *testing.T) {
@@ -171,30 +170,17 @@ func TestPictureOfARun(t *testing.T) {
 	t.Parallel()
 	ref := fakeRef().RunRef
 	run := &fakeRun{looks: []starter.Snapshot{fakeOpen()}, tasks: fakeViews()}
-	drawn, err := pictureOfRun(t.Context(), run, ref, nil)
+	drawn, err := pictureOfRun(t.Context(), run, ref)
 	require.NoError(t, err)
 	require.Len(t, drawn.Tasks, 3)
 	assert.Equal(t, draw.Task{ID: "2", Needs: []string{"1"}, Kind: "command", State: "running"}, drawn.Tasks[1])
 	assert.Equal(t, "dag/nine/x (running)", drawn.Subtitle)
 
-	declared := &draw.Picture{Title: "nine", Tasks: []draw.Task{{ID: "2", Rule: "always"}, {ID: "new"}}}
-	drawn, err = pictureOfRun(t.Context(), run, ref, declared)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"2 running always", "new  ", "1 completed ", "3 pending "}, brief(drawn.Tasks))
-
 	closed := &fakeRun{looks: []starter.Snapshot{fakeEnded(contract.OutcomeFailed, nil)}, tasks: []starter.Item{{ID: "2", State: "failed", Error: "why"}}}
-	drawn, err = pictureOfRun(t.Context(), closed, ref, &draw.Picture{Title: "nine", Tasks: []draw.Task{{ID: "2"}, {ID: "new"}}})
+	drawn, err = pictureOfRun(t.Context(), closed, ref)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"2 failed ", "new  "}, brief(drawn.Tasks))
-	assert.Equal(t, "why", drawn.Tasks[0].Note)
+	assert.Equal(t, []draw.Task{{ID: "2", State: "failed", Note: "why"}}, drawn.Tasks)
 
-	_, err = pictureOfRun(t.Context(), &fakeRun{looks: closed.looks, fails: errGone}, ref, nil)
+	_, err = pictureOfRun(t.Context(), &fakeRun{looks: closed.looks, fails: errGone}, ref)
 	require.ErrorIs(t, err, errGone)
-}
-
-func brief(tasks []draw.Task) (lines []string) {
-	for _, task := range tasks {
-		lines = append(lines, task.ID+" "+task.State+" "+task.Rule)
-	}
-	return lines
 }

@@ -8,26 +8,10 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
-
-func newParamFlag() cli.Flag {
-	return &cli.GenericFlag{
-		Name: "param", Value: &ui.ParamFlag{},
-		Usage: "set `KEY=VALUE` of the spec's params; may be given several times. VALUE is JSON, except where the spec has text or null",
-	}
-}
-
-func paramsOf(ctx *cli.Context) [][2]string {
-	if params, ok := ctx.Generic("param").(*ui.ParamFlag); ok && params != nil {
-		return params.Given
-	}
-	return nil
-}
 
 // compileSpec reads and compiles a spec. Its faults carry the given path, so that an editor can follow them.
 func (c *commands) compileSpec(name string, params [][2]string) (*spec.Compiled, error) {

@@ -13,11 +13,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-const (
-	flagCommands = "commands"
-	flagSchema   = "schema"
-)
-
 // SpecReport is one file in the output of `validate`.
 type SpecReport struct {
 	File   string      `json:"file"`
@@ -34,47 +29,41 @@ type SpecReport struct {
 	Commands []TaskLine `json:"commands,omitempty"`
 }
 
-func (c *commands) dagValidate() *cli.Command {
-	return &cli.Command{
-		Name: "validate", ArgsUsage: "[FILE...]", Usage: "check specs: all faults at once, with file, line and column",
-		Description: specArgument + `
-
-No server is asked. The exit code is 3 if there is a fault. A DAG that is too large to be sent to
-a server is one.
-
-Examples:
-  roundsman validate maintenance.yaml
-  roundsman validate dags/rolling.yaml dags/nightly.yaml
-  generate-dag | roundsman validate - --output json | jq -r '.files[].faults[].message'`,
-		Flags: []cli.Flag{
-			newParamFlag(), ui.OutputFlag(), &cli.BoolFlag{Name: flagCommands, Usage: "print each task as it would run"},
-			&cli.BoolFlag{Name: flagSchema, Usage: "print the JSON Schema of a DAG, for editors, and check nothing"},
-		},
-		Action: func(ctx *cli.Context) error {
-			switch {
-			case ctx.Bool(flagSchema):
-				return c.printSchema()
-			case ctx.Args().Len() == 0:
-				return ui.Usagef("FILE is missing: see %s --help", ui.HelpName(ctx))
-			}
-			reports, valid := []SpecReport{}, true
-			for _, name := range ctx.Args().Slice() {
-				report, err := c.checkSpec(name, paramsOf(ctx), ctx.Bool(flagCommands))
-				if err != nil {
-					return err
-				}
-				valid = valid && report.Valid
-				reports = append(reports, report)
-			}
-			return c.printSpecReports(ctx, reports, valid)
-		},
+// Validate checks specs without a server. A DAG that is too large to be sent to a server has a fault.
+func Validate(p *ui.Program, ctx *cli.Context, files ...string) error {
+	c := &commands{p}
+	reports, valid := []SpecReport{}, true
+	for _, name := range files {
+		report, err := c.checkSpec(name, nil, false)
+		if err != nil {
+			return err
+		}
+		valid = valid && report.Valid
+		reports = append(reports, report)
 	}
+	return c.printSpecReports(ctx, reports, valid)
 }
 
-func (c *commands) printSchema() error {
+// DryRun checks a spec and prints each task as it would run.
+func DryRun(p *ui.Program, ctx *cli.Context, file string) error {
+	for _, flag := range []string{ui.FlagAddress, ui.FlagNamespace} {
+		if ctx.IsSet(flag) {
+			return ui.Usagef("--%s has no effect with --dry-run on a file, which uses no server: leave it out", flag)
+		}
+	}
+	c := &commands{p}
+	report, err := c.checkSpec(file, ui.Pairs(ctx, ui.FlagParam), true)
+	if err != nil {
+		return err
+	}
+	return c.printSpecReports(ctx, []SpecReport{report}, report.Valid)
+}
+
+// PrintSchema prints the JSON Schema of a DAG, for editors.
+func PrintSchema(p *ui.Program) error {
 	schema, err := spec.Schema()
 	if err == nil {
-		_, err = c.Env.Stdout.Write(schema)
+		_, err = p.Env.Stdout.Write(schema)
 	}
 	return err
 }

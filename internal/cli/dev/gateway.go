@@ -47,14 +47,14 @@ Examples:
   roundsman gateway seaweedfs --listen 10.0.0.5:23646 --tls-cert gw.crt --tls-key gw.key --tls-client-ca ca.crt`,
 		Flags: ui.With(append([]cli.Flag{
 			&cli.StringFlag{Name: flagListen, Usage: "serve workers at `[HOST:]PORT`, the value of their -admin", Value: "127.0.0.1:23646"},
-			&cli.StringFlag{Name: flagGRPCListen, Usage: "serve their stream at `HOST:PORT` (default: 10000 ports above)"},
+			&cli.StringFlag{Name: flagGRPCListen, Hidden: true, Usage: "serve their stream at `HOST:PORT` (default: 10000 ports above)"},
 			&cli.StringFlag{Name: flagTLSCert, Usage: "certificate of the stream, a PEM `FILE`"},
 			&cli.StringFlag{Name: flagTLSKey, Usage: "its key, a PEM `FILE`"},
 			&cli.StringFlag{Name: flagClientCA, Usage: "take only workers with a certificate of this CA, a PEM `FILE`"},
 			&cli.BoolFlag{Name: flagInsecure, Usage: "serve an address beyond loopback without authentication"},
-			&cli.IntFlag{Name: flagMaxWorkers, Usage: "serve at most `N` workers", Value: gateway.DefaultMaxWorkers},
+			&cli.IntFlag{Name: flagMaxWorkers, Hidden: true, Usage: "serve at most `N` workers", Value: gateway.DefaultMaxWorkers},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep the state in `DIR`", Value: ".roundsman"},
-			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs continue for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
+			&cli.DurationFlag{Name: "drain-timeout", Hidden: true, Usage: "let running jobs continue for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
 		}, ui.LogFlags()...)...),
 		Action: c.runGatewaySeaweedFS,
 	}

@@ -10,7 +10,7 @@ import (
 
 func (c *commands) gatewayHTTP() *cli.Command {
 	return &cli.Command{
-		Name: "http", Usage: "serve workers in any language over HTTP",
+		Name: "http", Hidden: true, Usage: "serve workers in any language over HTTP",
 		Description: `It keeps no state: several may run at once, and a worker may go from one to another between two
 calls. docs/remote-workers.md has the protocol; examples/remote-shell and examples/remote-python are
 complete workers.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/buildinfo"
@@ -96,7 +97,12 @@ func (c *commands) checkWorker(ctx *cli.Context) error {
 	if c.Env.Interactive && !ctx.IsSet("id") {
 		return ui.Usagef("worker starts a process on this machine and needs --id on a terminal; to list workers: `roundsman workers`")
 	}
-	return ui.CheckCaps(ctx)
+	for _, name := range []string{flagMaxDetect, flagMaxExecute} {
+		if n := ctx.Int(name); ctx.IsSet(name) && (n < 1 || n > contract.MaxWorkerCap) {
+			return ui.Usagef("--%s %d: must be between 1 and %d; to run nothing there, cordon the worker", name, n, contract.MaxWorkerCap)
+		}
+	}
+	return nil
 }
 
 func (c *commands) workerCommand() *cli.Command {
@@ -112,13 +118,13 @@ Examples:
 		Flags: ui.With(append([]cli.Flag{
 			&cli.StringFlag{Name: "id", Usage: "`NAME` of this worker: a-z, 0-9, _ and - (default: the host's name)"},
 			&cli.StringFlag{Name: "labels", Usage: "`KEY=VALUE,...` for proposals to select by"},
-			&cli.IntFlag{Name: ui.FlagMaxDetect, Usage: "at most `N` detections at once", Value: app.DefaultMaxDetect},
-			&cli.IntFlag{Name: ui.FlagMaxExecute, Usage: "at most `N` jobs at once", Value: app.DefaultMaxExecute},
+			&cli.IntFlag{Name: flagMaxDetect, Usage: "at most `N` detections at once", Value: app.DefaultMaxDetect},
+			&cli.IntFlag{Name: flagMaxExecute, Usage: "at most `N` jobs at once", Value: app.DefaultMaxExecute},
 			&cli.StringFlag{Name: "job-types", Usage: "serve only these job types, `NAME,...` (default: all whose handler it has)"},
-			&cli.StringFlag{Name: "shared", Usage: "also pull the shared queues of these job types, `NAME,...` (those with routing: shared)"},
+			&cli.StringFlag{Name: "shared", Hidden: true, Usage: "also pull the shared queues of these job types, `NAME,...` (those with routing: shared)"},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep the state in `DIR`", Value: ".roundsman"},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs continue for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
-			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end, with exit code 0, when nothing has run for `DURATION` (default: never)"},
+			&cli.DurationFlag{Name: "exit-when-idle", Hidden: true, Usage: "end, with exit code 0, when nothing has run for `DURATION` (default: never)"},
 			&cli.BoolFlag{Name: "take-over", Usage: "replace a live worker of the same id, which is fenced"},
 			healthFlag(),
 		}, ui.LogFlags()...)...),
@@ -156,7 +162,11 @@ func (c *commands) connectHTTP(ctx *cli.Context, flag string) (*slog.Logger, *ap
 	return log, served, srv, err
 }
 
-const flagHTTP = "http"
+const (
+	flagHTTP       = "http"
+	flagMaxDetect  = "max-detect"
+	flagMaxExecute = "max-execute"
+)
 
 // healthFlag is on the commands that serve in production.
 func healthFlag() cli.Flag {
@@ -213,7 +223,7 @@ func nodeOptions(ctx *cli.Context) (app.NodeOptions, error) {
 	return app.NodeOptions{
 		ID: id, DataDir: dir, Labels: labels,
 		JobTypes: ui.SplitList(ctx.String("job-types")), Shared: ui.SplitList(ctx.String("shared")),
-		MaxDetect: ctx.Int(ui.FlagMaxDetect), MaxExecute: ctx.Int(ui.FlagMaxExecute),
+		MaxDetect: ctx.Int(flagMaxDetect), MaxExecute: ctx.Int(flagMaxExecute),
 		DrainTimeout: drain, TakeOver: ctx.Bool("take-over"), ExitWhenIdle: idle,
 	}, nil
 }

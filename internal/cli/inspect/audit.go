@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -19,74 +22,70 @@ const AuditPoll = time.Second
 
 func (c *commands) auditCommand() *cli.Command {
 	return &cli.Command{
-		Name: "audit", Usage: "list actions of operators, and refused or delayed work",
-		Subcommands: []*cli.Command{c.auditList()},
-	}
-}
-
-func (c *commands) auditList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list the entries of the audit log, oldest first",
-		Description: `Operators' actions (caller, source, action, before and after) and decisions of the scheduler that refused
-or delayed something, whatever they were made with: this program, the plain temporal CLI or the Web UI.
-ROUNDSMAN_ACTOR says who acts where the user's name does not. Decisions of one run are added up by their
-code: ×4 is four of them. The log keeps the newest 4,000 entries (audit.entries in the
-configuration); how many older ones it has dropped is said on standard error.
-
---output json prints an array; with --follow one object a line.
+		Name: "audit", ArgsUsage: "[REF]", Usage: "list changes by people, and refusals",
+		Description: `REF is a job type, a run or a thing by kind. Decisions of one run are added up by their code: ×4 is four of them.
 
 Examples:
   roundsman audit --since 2h
-  roundsman audit scrub --kind scheduler
-  roundsman audit --actor ann --since 2026-11-20T09:00:00Z --output json | jq -r '.[] | "\(.at) \(.action) \(.object)"'
+  roundsman audit scrub
   roundsman audit worker/node-a --limit 20
-  roundsman audit --limit 10 --follow`,
-		Flags: ui.ListFlags(append(ui.PeriodFlags(),
-			&cli.StringFlag{Name: ui.FlagJobType, Usage: "only entries about job type `NAME`"},
-			&cli.StringFlag{Name: "actor", Usage: "only actions of `ACTOR`"},
-			&cli.StringFlag{Name: "kind", Usage: "only `KIND`: operator or scheduler"},
-			&cli.StringFlag{Name: "object", Usage: "only entries about objects that begin with `PREFIX`, such as group/scrub"},
-			&cli.StringFlag{Name: "of", Usage: "only entries about `OBJECT`, such as worker/node-a, and those below it"},
-			&cli.IntFlag{Name: ui.FlagLimit, Usage: "the newest `N` that match; 0: all"},
-			auditSorting().Flag(),
-			&cli.BoolFlag{Name: "follow", Usage: "then show new entries as they come, until interrupted"},
-		)...),
+  roundsman audit --actor ann --output json | jq -r '.[] | "\(.at) \(.action) \(.object)"'`,
+		Flags: ui.ListFlags(append([]cli.Flag{
+			&cli.StringFlag{Name: "actor", Usage: "only the changes of `ACTOR`"},
+			&cli.IntFlag{Name: ui.FlagLimit, Usage: "the newest `N` rows; 0: all"},
+			&cli.BoolFlag{Name: ui.FlagFollow, Aliases: []string{"f"}, Usage: "show new entries as they come"},
+		}, ui.PeriodFlags()...)...),
 		Before: func(ctx *cli.Context) error {
 			_, err := c.auditFilter(ctx)
 			return err
 		},
-		Action: c.Connected(c.listAudit),
+		Action: c.audit,
 	}
 }
 
 func (c *commands) auditFilter(ctx *cli.Context) (contract.AuditFilter, error) {
-	filter := contract.AuditFilter{
-		JobType: ctx.String(ui.FlagJobType), Actor: ctx.String("actor"), Kind: ctx.String("kind"),
-		Object: ctx.String("object"), Of: ctx.String("of"), Limit: ctx.Int(ui.FlagLimit),
-	}
-	var faults []error
+	filter := contract.AuditFilter{Actor: ctx.String("actor"), Limit: ctx.Int(ui.FlagLimit)}
 	var err error
 	filter.Since, filter.Until, err = c.Period(ctx)
-	faults = append(faults, err)
-	switch {
-	case filter.Kind != "" && filter.Kind != contract.AuditOperator && filter.Kind != contract.AuditScheduler:
-		faults = append(faults, fmt.Errorf("--kind %s: must be operator or scheduler", filter.Kind))
-	case ctx.Bool("follow") && ctx.IsSet(ui.FlagSort):
-		faults = append(faults, errors.New("--sort does not go with --follow, which shows entries as they arrive: leave one out"))
-	case filter.Limit < 0:
-		faults = append(faults, fmt.Errorf("--limit %d: give at least 1, or 0 for all", filter.Limit))
+	if filter.Limit < 0 {
+		err = errors.Join(err, fmt.Errorf("--limit %d: give at least 1, or 0 for all", filter.Limit))
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err != nil {
 		return filter, ui.Faulty(err)
 	}
 	return filter, nil
 }
 
-func (c *commands) listAudit(ctx *cli.Context, client *starter.Client) error {
+// A run needs the server to be found; the other things are named as they are.
+func (c *commands) audit(ctx *cli.Context) error {
+	list := func(jobType, of string) error {
+		return c.Connected(func(ctx *cli.Context, client *starter.Client) error { return c.listAudit(ctx, client, jobType, of) })(ctx)
+	}
+	parsed, err := ref.Parse(ctx.Args().First())
+	switch {
+	case ctx.Args().Len() == 0:
+		return list("", "")
+	case err == nil && parsed.Bare() && slices.Contains([]string{"admission", "audit", "fleet", "notifications"}, parsed.Name):
+		return list("", parsed.Name)
+	case err == nil && (parsed.Kind == ref.JobType || parsed.Bare()):
+		return list(parsed.Name, "")
+	case err == nil && parsed.Kind != "":
+		return list("", parsed.Text)
+	}
+	return target.All(c.Program, target.Accepts{Runs: true, Items: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) error {
+		if t.IsItem() {
+			return c.listAudit(ctx, client, "", t.Item.String())
+		}
+		return c.listAudit(ctx, client, "", t.Run.WorkflowID)
+	})(ctx)
+}
+
+func (c *commands) listAudit(ctx *cli.Context, client *starter.Client, jobType, of string) error {
 	filter, err := c.auditFilter(ctx)
 	if err != nil {
 		return err
 	}
+	filter.JobType, filter.Of = jobType, of
 	found, err := client.Audit().Read(ctx.Context, filter)
 	if err != nil {
 		return err
@@ -94,27 +93,14 @@ func (c *commands) listAudit(ctx *cli.Context, client *starter.Client) error {
 	if found.Dropped > 0 {
 		c.Complain("note: the log keeps %d entries; %d older ones were dropped", found.Limit, found.Dropped)
 	}
-	if ctx.Bool("follow") {
+	if ctx.Bool(ui.FlagFollow) {
 		return c.followAudit(ctx, client, filter, found)
 	}
-	auditSorting().Sort(ctx, found.Entries)
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, ui.OrEmpty(found.Entries), ui.Names(found.Entries, auditObjectOf)...)
 	}
 	c.printAudit(found.Entries, false)
 	return nil
-}
-
-func auditSorting() ui.Sorting[contract.AuditEntry] {
-	type entry = contract.AuditEntry
-	return ui.Sorting[entry]{
-		ui.ByTime("at", func(e entry) time.Time { return e.At }),
-		ui.By("actor", func(e entry) string { return e.Actor }),
-		ui.By("action", func(e entry) string { return e.Action }),
-		ui.By("code", func(e entry) string { return e.Code }),
-		ui.By("object", func(e entry) string { return e.Object }),
-		ui.By("job-type", func(e entry) string { return e.JobType }),
-	}
 }
 
 // followAudit waits while the control plane is absent.

@@ -11,5 +11,5 @@ type commands struct{ *ui.Program }
 // Commands are the commands of this package, in the order of the help.
 func Commands(p *ui.Program) []*cli.Command {
 	c := &commands{p}
-	return []*cli.Command{c.statusCommand(), c.explainCommand(), c.auditCommand(), c.doctorCommand(), c.notificationsCommand(), c.versionCommand()}
+	return []*cli.Command{c.statusCommand(), c.explainCommand(), c.auditCommand(), c.doctorCommand(), c.receiversCommand(), c.holdsCommand(), c.versionCommand()}
 }

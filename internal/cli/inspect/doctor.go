@@ -78,7 +78,7 @@ func (c *commands) printChecks(checks []doctor.Check) {
 
 func (c *commands) versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version",
+		Name: "version", Hidden: true, Usage: "print the version",
 		Description: "Examples:\n  roundsman version\n  roundsman version --output json",
 		Flags:       []cli.Flag{ui.OutputFlag()},
 		Action: func(ctx *cli.Context) error {

@@ -43,31 +43,36 @@ Examples:
   roundsman explain node-a --output json | jq -r '.reasons[].code'`,
 		Flags: ui.With(),
 		Action: ui.Recalling(c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			thing := strings.Join(ctx.Args().Slice(), "/")
-			explanation, err := explainer.Explain(ctx.Context, client, thing)
-			if err != nil {
-				explanation, err = explainKey(ctx.Context, client, thing, err)
-			}
-			if err != nil {
-				return err
-			}
-			for _, reason := range explanation.Reasons {
-				if reason.Code == contract.CodeControlPlaneDown {
-					c.Incomplete(string(reason.Code) + ": " + reason.Detail + "; " + (explain.Remedy{Actions: reason.Actions}).Text())
-				}
-			}
-			now := activityOf(ctx.Context, client, explanation, c.Env.Now())
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, struct {
-					explainer.Explanation
-					Now  *activity `json:"now,omitempty"`
-					AsOf time.Time `json:"as_of,omitzero"`
-				}{explanation, now, starter.AsOf(ctx.Context)})
-			}
-			c.printExplanation(explanation, append(now.lines(c.Env.Now()), receiverLines(explanation.Receiver, c.Env.Now())...)...)
-			return nil
+			return Explain(c.Program, ctx, client, strings.Join(ctx.Args().Slice(), "/"))
 		})),
 	}
+}
+
+// Explain prints why a thing does not run, and what to do.
+func Explain(p *ui.Program, ctx *cli.Context, client *starter.Client, thing string) error {
+	c := &commands{p}
+	explanation, err := explainer.Explain(ctx.Context, client, thing)
+	if err != nil {
+		explanation, err = explainKey(ctx.Context, client, thing, err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, reason := range explanation.Reasons {
+		if reason.Code == contract.CodeControlPlaneDown {
+			c.Incomplete(string(reason.Code) + ": " + reason.Detail + "; " + (explain.Remedy{Actions: reason.Actions}).Text())
+		}
+	}
+	now := activityOf(ctx.Context, client, explanation, c.Env.Now())
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, struct {
+			explainer.Explanation
+			Now  *activity `json:"now,omitempty"`
+			AsOf time.Time `json:"as_of,omitzero"`
+		}{explanation, now, starter.AsOf(ctx.Context)})
+	}
+	c.printExplanation(explanation, append(now.lines(c.Env.Now()), receiverLines(explanation.Receiver, c.Env.Now())...)...)
+	return nil
 }
 
 func (c *commands) printExplanation(e explainer.Explanation, summary ...string) {

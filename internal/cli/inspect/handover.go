@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/holds"
 )
@@ -27,23 +26,10 @@ func (s *status) handOver(ctx context.Context, client *starter.Client) {
 func (c *commands) printHandOver(found status, now time.Time) {
 	if len(found.Holds) > 0 {
 		c.Print("")
-		c.PrintTable(HoldsTable(found.Holds, now), "")
+		c.PrintTable(holdsTable(found.Holds, now), "")
 	}
 	if len(found.Changes) > 0 {
 		c.Print("")
 		c.printAudit(found.Changes, false)
 	}
-}
-
-// HoldsTable lists holds.
-func HoldsTable(listed []holds.Hold, now time.Time) *ui.Table {
-	table := ui.NewTable("HELD", "KIND", "BY", "SINCE", "UNTIL", "WHY")
-	for _, h := range listed {
-		until := ""
-		if !h.Until.IsZero() {
-			until = ui.Stamp(h.Until) + " (" + ui.Ago(h.Until, now) + ")"
-		}
-		table.Add(ui.Text(h.Ref), ui.Cell{Text: string(h.Kind), Paint: ui.Odd}, ui.Text(h.By), ui.Text(ui.Ago(h.Since, now)), ui.Text(until), ui.Cause(h.Why))
-	}
-	return table
 }

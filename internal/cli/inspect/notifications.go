@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -21,24 +22,26 @@ const (
 	testWithin = time.Minute
 )
 
-func (c *commands) notificationsCommand() *cli.Command {
+func (c *commands) receiversCommand() *cli.Command {
 	return &cli.Command{
-		Name: "notifications", Usage: "list notifications and receivers, or test a receiver",
-		Subcommands: []*cli.Command{c.notificationsList(), c.notificationsTest()},
-	}
-}
-
-func (c *commands) notificationsList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list the receivers and the last notifications",
-		Description: `Receivers are those of the control plane's configuration, with their deliveries. A
-notification is tried again with growing pauses for three days; meanwhile others reach their receivers.
+		Name: "receivers", Usage: "list receivers of notifications, or test one",
+		Description: `Receivers are those of the control plane's configuration. A notification is tried again with growing pauses for three days.
 
 Examples:
   roundsman receivers
+  roundsman receivers --test ops
   roundsman receivers --output json | jq '.receivers[] | select(.failing_since)'`,
-		Flags: ui.ListFlags(receiverSorting().Flag()),
+		Flags: ui.ListFlags(&cli.StringFlag{Name: flagTest, Usage: "send a test to receiver `NAME`"}),
+		Before: func(ctx *cli.Context) error {
+			if err := jobtype.ValidateName(ctx.String(flagTest)); err != nil && ctx.String(flagTest) != "" {
+				return ui.Faulty(err)
+			}
+			return nil
+		},
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			if name := ctx.String(flagTest); name != "" {
+				return c.testReceiver(ctx, client, name)
+			}
 			view, err := client.Notifications().View(ctx.Context)
 			if errors.Is(err, starter.ErrNotFound) {
 				view, err = contract.NotificationsView{Receivers: []contract.ReceiverView{}, Deliveries: []contract.DeliveryView{}}, nil
@@ -46,7 +49,6 @@ Examples:
 			if err != nil {
 				return err
 			}
-			receiverSorting().Sort(ctx, view.Receivers)
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, view, ui.Names(view.Receivers, func(r contract.ReceiverView) string { return r.Name })...)
 			}
@@ -56,16 +58,7 @@ Examples:
 	}
 }
 
-func receiverSorting() ui.Sorting[contract.ReceiverView] {
-	type receiver = contract.ReceiverView
-	return ui.Sorting[receiver]{
-		ui.By("name", func(r receiver) string { return r.Name }),
-		ui.By("sent", func(r receiver) int { return r.Sent }),
-		ui.By("waiting", func(r receiver) int { return r.Waiting }),
-		ui.By("failed", func(r receiver) int { return r.Failed + r.Dropped }),
-		ui.ByTime("failing", func(r receiver) time.Time { return r.FailingSince }),
-	}
-}
+const flagTest = "test"
 
 func (c *commands) printNotifications(view contract.NotificationsView) {
 	receivers := ui.NewTable("RECEIVER", "KIND", "SENT", "WAITING", "FAILED", "FAILING SINCE", "ERROR")
@@ -105,18 +98,7 @@ func moment(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-func (c *commands) notificationsTest() *cli.Command {
-	return &cli.Command{
-		Name: "test", ArgsUsage: "RECEIVER", Usage: "send a test to a receiver and wait for its answer",
-		Description: `It goes before waiting notifications, and is tried once. The exit code is 1 if the receiver did not take it.
-
-Examples:
-  roundsman receivers --test ops-chat`,
-		Flags:  ui.With(),
-		Action: c.Named(c.testReceiver),
-	}
-}
-
+// testReceiver sends a test, which goes before waiting notifications and is tried once, and waits for its answer.
 func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client, name string) error {
 	id, err := client.Notifications().Test(ctx.Context, name)
 	if errors.Is(err, starter.ErrNotFound) {

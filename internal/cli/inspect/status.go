@@ -29,7 +29,10 @@ const (
 	dueWithin    = time.Hour
 	failedWithin = 24 * time.Hour
 	// statusRuns bounds each list of runs.
-	statusRuns = 50
+	statusRuns   = 50
+	flagInterval = "interval"
+	// minInterval: a look is several requests to the server.
+	minInterval = 100 * time.Millisecond
 	// statusInterval is the interval of --watch.
 	statusInterval = 2 * time.Second
 	// clearScreen moves to the top of the terminal and clears all below.
@@ -91,12 +94,15 @@ Examples:
   roundsman status --output json | jq '.due[] | select(.skipped)'`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: "since", Usage: "list events from `TIME` on, like 8h, with holds and changes"},
-			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show it again and again, until interrupted"},
-			&cli.DurationFlag{Name: ui.FlagInterval, Usage: "with --watch: look every `DURATION`", Value: statusInterval},
+			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Hidden: true, Usage: "show it again and again, until interrupted"},
+			&cli.DurationFlag{Name: flagInterval, Hidden: true, Usage: "with --watch: look every `DURATION`", Value: statusInterval},
 		),
 		Before: func(ctx *cli.Context) error {
 			_, _, err := c.Period(ctx)
-			return errors.Join(ui.CheckInterval(ctx), err)
+			if interval := ctx.Duration(flagInterval); interval < minInterval {
+				err = errors.Join(ui.Usagef("--interval %s: must be at least %s", interval, minInterval), err)
+			}
+			return err
 		},
 		Action: c.Connected(c.status),
 	}
@@ -145,7 +151,7 @@ func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx.Context)
-		case <-time.After(ctx.Duration(ui.FlagInterval)):
+		case <-time.After(ctx.Duration(flagInterval)):
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 func (c *commands) jobTypesImport() *cli.Command {
 	return &cli.Command{
-		Name: "import", ArgsUsage: "[HANDLER...]", Usage: "write a configuration for the handlers of workers of another system",
+		Name: "import", Hidden: true, ArgsUsage: "[HANDLER...]", Usage: "write a configuration for the handlers of workers of another system",
 		Description: `It prints a configuration with a job type for each handler of the weed workers that are connected, or
 for the handlers named: the settings of their forms with the defaults, their policy, how often they
 are due. Nothing is applied. Weed workers connect to a gateway. It waits for the first one to connect.

@@ -22,61 +22,42 @@ import (
 
 func (c *commands) jobTypesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "jobtypes", Usage: "list, show, change, restore, pause, resume, re-enable, run and import job types",
-		Subcommands: []*cli.Command{
-			c.jobTypesList(), c.jobTypesShow(), c.jobTypesSet(), c.jobTypesRestore(), c.jobTypesPause(), c.jobTypesResume(), c.jobTypesReEnable(),
-			c.jobTypesRun(), c.jobTypesDetect(), c.jobTypesBackfill(), c.jobTypesImport(),
-		},
-	}
-}
+		Name: "jobtypes", Usage: "list job types: state, last run, next run",
+		Description: `STATE is an outcome of the last run, or bad: failed, partial or timeout.
 
-func (c *commands) jobTypesList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list the applied job types and when they are due",
-		Description: `Examples:
+Examples:
   roundsman jobtypes
-  roundsman jobtypes --sort next --limit 10
-  roundsman jobtypes -s failed,timeout --sort -last
-  roundsman jobtypes --output json | jq -r '.job_types[] | select(.paused) | .name'
-  roundsman jobtypes --output json | jq -r '.job_types[] | select(.recent[0].outcome == "failed") | .name'`,
-		Flags: ui.ListFlags(typeSorting().Flags(runs.OutcomeFlag("only job types whose last run of the Schedule ended"))...),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			types, err := jobtypes.Of(client).List(ctx.Context)
-			if err != nil {
-				return err
-			}
-			c.addLive(ctx, client, types)
-			jobtypes.Of(client).AddOutcomes(ctx.Context, types, 1)
-			if outcomes := runs.Outcomes(ctx); len(outcomes) > 0 {
-				types = slices.DeleteFunc(types, func(known jobtypes.JobType) bool { return !slices.Contains(outcomes, lastOf(known).Outcome) })
-			}
-			all := len(types)
-			types = typeSorting().Arrange(ctx, types)
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"job_types": ui.OrEmpty(types)}, ui.Names(types, func(known jobtypes.JobType) string { return known.Name })...)
-			}
-			c.printJobTypes(types, ctx.IsSet(runs.FlagOutcome))
-			c.More(len(types), all)
-			return nil
-		}),
+  roundsman jobtypes -s bad
+  roundsman jobtypes --output json | jq -r '.job_types[] | select(.paused) | .name'`,
+		Flags: ui.ListFlags(ui.StateFlag("bad or the outcome of the last run", ui.OutcomeStates(ui.StateBad)...)),
+		Before: func(ctx *cli.Context) error {
+			_, err := ui.States(ctx)
+			return err
+		},
+		Action:      c.Connected(c.list),
+		Subcommands: []*cli.Command{c.jobTypesImport()},
 	}
 }
 
-func typeSorting() ui.Sorting[jobtypes.JobType] {
-	return ui.Sorting[jobtypes.JobType]{
-		ui.By("name", func(known jobtypes.JobType) string { return known.Name }),
-		ui.By("handler", func(known jobtypes.JobType) string { return known.Spec.Handler }),
-		ui.ByTime("next", func(known jobtypes.JobType) time.Time {
-			if len(known.Next) == 0 {
-				return time.Time{}
-			}
-			return known.Next[0]
-		}),
-		ui.ByTime("last", func(known jobtypes.JobType) time.Time { return lastOf(known).StartedAt }),
-		ui.By("outcome", func(known jobtypes.JobType) string { return string(lastOf(known).Outcome) }),
-		ui.By("lane", func(known jobtypes.JobType) string { return known.Spec.Lane }),
-		ui.By("state", func(known jobtypes.JobType) string { return State(known).Text }),
+func (c *commands) list(ctx *cli.Context, client *starter.Client) error {
+	types, err := jobtypes.Of(client).List(ctx.Context)
+	if err != nil {
+		return err
 	}
+	c.addLive(ctx, client, types)
+	jobtypes.Of(client).AddOutcomes(ctx.Context, types, 1)
+	outcomes, err := ui.States(ctx)
+	if err != nil {
+		return err
+	}
+	if len(outcomes) > 0 {
+		types = slices.DeleteFunc(types, func(known jobtypes.JobType) bool { return !slices.Contains(outcomes, string(lastOf(known).Outcome)) })
+	}
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, map[string]any{"job_types": ui.OrEmpty(types)}, ui.Names(types, func(known jobtypes.JobType) string { return known.Name })...)
+	}
+	c.printJobTypes(types, len(outcomes) > 0)
+	return nil
 }
 
 func lastOf(known jobtypes.JobType) jobtypes.ScheduledRun {
@@ -148,42 +129,35 @@ func (c *commands) addLive(ctx *cli.Context, client *starter.Client, types []job
 	}
 }
 
-func (c *commands) jobTypesShow() *cli.Command {
-	return &cli.Command{
-		Name: "show", ArgsUsage: "NAME", Usage: "show one job type: its policy, schedule and runs",
-		Description: `Examples:
-  roundsman show scrub
-  roundsman show scrub --output json | jq .spec.policy`,
-		Flags: ui.ListFlags(),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
-			known, err := jobtypes.Of(client).Get(ctx.Context, name)
-			if err != nil {
-				return err
-			}
-			one := []jobtypes.JobType{known}
-			c.addLive(ctx, client, one)
-			jobtypes.Of(client).AddOutcomes(ctx.Context, one, len(known.Recent))
-			known = one[0]
-			learned, err := jobtypes.Of(client).Learned(ctx.Context, known)
-			if err != nil {
-				return err
-			}
-			var changed *jobtypes.Changed
-			if !ui.WantsNames(ctx) {
-				changed, err = jobtypes.Of(client).Changed(ctx.Context, name)
-				c.Note(err)
-			}
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, struct {
-					jobtypes.JobType
-					Learned jobtypes.Learned  `json:"learned"`
-					Changed *jobtypes.Changed `json:"changed,omitempty"`
-				}{known, learned, changed}, known.Name)
-			}
-			c.showJobType(known, learned, changed)
-			return nil
-		}),
+// Show shows one job type.
+func Show(p *ui.Program, ctx *cli.Context, client *starter.Client, name string) error {
+	c := &commands{p}
+	known, err := jobtypes.Of(client).Get(ctx.Context, name)
+	if err != nil {
+		return err
 	}
+	one := []jobtypes.JobType{known}
+	c.addLive(ctx, client, one)
+	jobtypes.Of(client).AddOutcomes(ctx.Context, one, len(known.Recent))
+	known = one[0]
+	learned, err := jobtypes.Of(client).Learned(ctx.Context, known)
+	if err != nil {
+		return err
+	}
+	var changed *jobtypes.Changed
+	if !ui.WantsNames(ctx) {
+		changed, err = jobtypes.Of(client).Changed(ctx.Context, name)
+		c.Note(err)
+	}
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, struct {
+			jobtypes.JobType
+			Learned jobtypes.Learned  `json:"learned"`
+			Changed *jobtypes.Changed `json:"changed,omitempty"`
+		}{known, learned, changed}, known.Name)
+	}
+	c.showJobType(known, learned, changed)
+	return nil
 }
 
 func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned, changed *jobtypes.Changed) {
@@ -272,43 +246,28 @@ func handlerDefaults(spec contract.JobTypeSpec) string {
 	return strings.Join(defaults, ", ")
 }
 
-func (c *commands) jobTypesPause() *cli.Command {
-	return &cli.Command{
-		Name: "pause", ArgsUsage: "NAME", Usage: "stop a job type from being due; a running group continues",
-		Description: `The pause survives apply and restarts. ` + "`start`" + ` still works.
-
-Examples:
-  roundsman pause scrub --reason "until the new disks are in"`,
-		Flags: ui.With(&cli.StringFlag{Name: "note", Usage: "reason `TEXT` for others"}),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
-			if err := jobtypes.Of(client).Pause(ctx.Context, name, ctx.String("note")); err != nil {
-				return err
-			}
-			return c.Done(ctx, map[string]any{"job_type": name, "paused": true}, "%s is paused", name)
-		}),
+// Pause stops a job type from being due, over applies and restarts. A running group continues.
+func Pause(p *ui.Program, ctx *cli.Context, client *starter.Client, name string) error {
+	if err := jobtypes.Of(client).Pause(ctx.Context, name, ctx.String(ui.FlagReason)); err != nil {
+		return err
 	}
+	return p.Done(ctx, map[string]any{"job_type": name, "paused": true}, "%s is paused", name)
 }
 
-func (c *commands) jobTypesResume() *cli.Command {
-	return &cli.Command{
-		Name: "resume", ArgsUsage: "NAME", Usage: "end a pause",
-		Description: "Examples:\n  roundsman resume scrub",
-		Flags:       ui.With(),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
-			if err := jobtypes.Of(client).Resume(ctx.Context, name); err != nil {
-				return err
-			}
-			known, err := jobtypes.Of(client).Get(ctx.Context, name)
-			if err != nil {
-				return err
-			}
-			next := ""
-			if len(known.Next) > 0 {
-				next = "; next run " + ui.Ago(known.Next[0], c.Env.Now())
-			}
-			return c.Done(ctx, map[string]any{"job_type": name, "paused": known.Paused}, "%s is resumed%s", name, next)
-		}),
+// Resume ends a pause.
+func Resume(p *ui.Program, ctx *cli.Context, client *starter.Client, name string) error {
+	if err := jobtypes.Of(client).Resume(ctx.Context, name); err != nil {
+		return err
 	}
+	known, err := jobtypes.Of(client).Get(ctx.Context, name)
+	if err != nil {
+		return err
+	}
+	next := ""
+	if len(known.Next) > 0 {
+		next = "; next run " + ui.Ago(known.Next[0], p.Env.Now())
+	}
+	return p.Done(ctx, map[string]any{"job_type": name, "paused": known.Paused}, "%s is resumed%s", name, next)
 }
 
 // backoffText returns "5s", or "5s to 10m" if the wait doubles.

@@ -12,31 +12,16 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-func (c *commands) jobTypesReEnable() *cli.Command {
-	return &cli.Command{
-		Name: "re-enable", ArgsUsage: "NAME", Usage: "enable a job type, or a key, that its retry budget disabled",
-		Description: `The failures that led to it are forgotten: the count starts again. ` + "`roundsman holds`" + ` lists what is
-disabled, ` + "`roundsman explain NAME`" + ` says why. A job type with enabled: false is another thing: see apply.
-
-Examples:
-  roundsman resume scrub --kind budget
-  roundsman resume scrub:/srv/a.bin`,
-		Flags: ui.With(&cli.StringFlag{Name: runs.FlagKey, Usage: "only the dedupe key `KEY`, not the job type"}),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			name, err := ui.OneHeldName(ctx)
-			if err != nil {
-				return err
-			}
-			if ctx.IsSet(runs.FlagKey) && ctx.String(runs.FlagKey) == "" {
-				return ui.Usagef("--key is empty: give a dedupe key, or leave it out to re-enable the job type")
-			}
-			result, err := client.Admission().ReEnable(ctx.Context, name, ctx.String(runs.FlagKey))
-			if err != nil {
-				return err
-			}
-			return c.Done(ctx, result, "%s is enabled again", runs.WhatIsHeld(name, ctx.String(runs.FlagKey)))
-		}),
+// ReEnable enables a job type, or one of its keys, that the retry budget disabled. The failures are forgotten.
+func ReEnable(p *ui.Program, ctx *cli.Context, client *starter.Client, name, key string) error {
+	if err := contract.ValidateHeldName(name); err != nil {
+		return ui.Faulty(err)
 	}
+	result, err := client.Admission().ReEnable(ctx.Context, name, key)
+	if err != nil {
+		return err
+	}
+	return p.Done(ctx, result, "%s is enabled again", runs.WhatIsHeld(name, key))
 }
 
 func budgetText(budget *contract.RetryBudget) string {

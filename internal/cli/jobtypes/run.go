@@ -19,40 +19,9 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-func (c *commands) jobTypesRun() *cli.Command {
-	return &cli.Command{
-		Name: "run", ArgsUsage: "NAME", Usage: "start a run now, as if the job type were due",
-		Description: `A paused job type runs too. If a group of the type is running, policy.overlap decides.
-If its maintenance window is closed, the run ends as skipped, unless the opening is near;
---ignore-window runs it all the same, and the run shows that.
-With --wait the exit code is 0 only if the run completed.
-
-Examples:
-  roundsman start scrub
-  roundsman start scrub --ignore-window
-  roundsman start nightly -p release=2026.12
-  roundsman start scrub --wait
-  roundsman start scrub --wait --output json | jq .counts`,
-		Flags: ui.With(
-			&cli.BoolFlag{Name: ui.FlagWait, Aliases: []string{ui.FlagWatch}, Usage: "show the run and wait until it has ended"},
-			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			paramFlag(),
-		),
-		Action: c.Named(c.runJobType),
-	}
-}
-
-const flagParam = "param"
-
-func paramFlag() cli.Flag {
-	return &cli.GenericFlag{Name: flagParam, Value: &ui.ParamFlag{}, Usage: "`KEY=VALUE` of its params for this run alone; may be given several times"}
-}
-
-func givenParams(ctx *cli.Context) [][2]string {
-	if given, ok := ctx.Generic(flagParam).(*ui.ParamFlag); ok && given != nil {
-		return given.Given
-	}
-	return nil
+// Start starts a run now, as if the job type were due.
+func Start(p *ui.Program, ctx *cli.Context, client *starter.Client, name string) error {
+	return (&commands{p}).runJobType(ctx, client, name)
 }
 
 func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name string) error {
@@ -63,7 +32,7 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name str
 	if known.Paused {
 		c.Complain("note: %s is paused%s; this run is an exception", name, runs.PauseOf(known))
 	}
-	if params := givenParams(ctx); len(params) > 0 {
+	if params := ui.Pairs(ctx, ui.FlagParam); len(params) > 0 {
 		return c.runWith(ctx, client, known, params)
 	}
 	trigger := jobtypes.Of(client).Trigger
@@ -133,19 +102,15 @@ func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jo
 
 // overlaid returns the params of spec with those of the command line, as its handler accepts them.
 func (c *commands) overlaid(ctx *cli.Context, client *starter.Client, spec contract.JobTypeSpec, params [][2]string) (json.RawMessage, error) {
-	pairs := make([]string, len(params))
-	for i, param := range params {
-		pairs[i] = param[0] + "=" + param[1]
-	}
-	over, err := ui.ParamsJSON(pairs)
+	over, err := ui.ParamsJSON(params)
 	if err != nil {
 		return nil, err
 	}
-	merged, err := jobtype.OverlayParams(spec.Params, json.RawMessage(over))
+	merged, err := jobtype.OverlayParams(spec.Params, over)
 	if err != nil {
 		return nil, ui.Faulty(fmt.Errorf("--param: %w", err))
 	}
-	return merged, runs.CheckParams(c.Program, ctx, client, spec.Handler, merged)
+	return merged, runs.CheckParams(ctx.Context, c.Program, client, spec.Handler, merged)
 }
 
 func paramNames(params [][2]string) []string {
@@ -163,7 +128,7 @@ func (c *commands) ran(ctx *cli.Context, client *starter.Client, known jobtypes.
 	}
 	ref := starter.RunRef{WorkflowID: triggered.WorkflowID}
 	if !ui.WantsData(ctx) {
-		return ui.GoesOn(ref, runs.Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref))
+		return ui.GoesOn(ref, runs.Watch(c.Program, ctx, client, ref))
 	}
 	return ui.GoesOn(ref, runs.WaitJSON(c.Program, ctx, client, ref))
 }
@@ -201,31 +166,16 @@ func laneText(begun jobtypes.Begun) string {
 	return text
 }
 
-func (c *commands) jobTypesDetect() *cli.Command {
-	return &cli.Command{
-		Name: "detect", ArgsUsage: "NAME", Usage: "dry run: list the jobs of a run, and start none",
-		Description: `Without --config it detects with the applied settings; with --config FILE with those of the file,
-which need not be applied.
+const (
+	// detectWithin is the wait for a dry run.
+	detectWithin = 10 * time.Minute
+	// mostProposals is the number of proposals in its table.
+	mostProposals = 20
+)
 
-A dry run returns the first 200 proposals; --output json has all of them.
-
-Examples:
-  roundsman start scrub --dry-run
-  roundsman start scrub --limit 200 --dry-run
-  roundsman start compress_logs --config roundsman.yaml --output json --dry-run | jq -r '.proposals[].dedupe_key'`,
-		Flags: ui.With(
-			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "give up after `DURATION`", Value: 10 * time.Minute},
-			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show at most `N` proposals in the table", Value: 20},
-			paramFlag(), ui.AllowUnregisteredFlag(),
-		),
-		Before: func(ctx *cli.Context) error {
-			if limit := ctx.Int(ui.FlagLimit); limit < 1 {
-				return ui.Usagef("--limit %d: must be at least 1", limit)
-			}
-			return nil
-		},
-		Action: c.Named(c.detect),
-	}
+// Detect lists the jobs of a run, and starts none. The settings are the applied ones, or those of the files of --config.
+func Detect(p *ui.Program, ctx *cli.Context, client *starter.Client, name string) error {
+	return (&commands{p}).detect(ctx, client, name)
 }
 
 func (c *commands) detect(ctx *cli.Context, client *starter.Client, name string) error {
@@ -233,7 +183,7 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client, name string)
 	if err != nil {
 		return err
 	}
-	switch params := givenParams(ctx); {
+	switch params := ui.Pairs(ctx, ui.FlagParam); {
 	case len(params) == 0:
 	case spec.DAG != nil:
 		return ui.Usagef("%s runs a DAG: with --param it starts one job, without a detection to try; `roundsman start FILE --dry-run` takes params", name)
@@ -254,7 +204,7 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client, name string)
 		result.Proposals = ui.OrEmpty(result.Proposals)
 		err = c.Answer(ctx, result)
 	} else {
-		c.printProposals(result, ctx.Int(ui.FlagLimit))
+		c.printProposals(result)
 	}
 	if err == nil && result.Outcome != contract.OutcomeCompleted {
 		return ui.Silent(ui.ExitFailed)
@@ -288,8 +238,7 @@ func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string)
 
 // awaitDryRun cancels the dry run if the operator interrupts: nothing else uses the result.
 func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) (contract.JobGroupResult, error) {
-	limit := ctx.Duration(ui.FlagTimeout)
-	waiting, cancel := context.WithTimeout(ctx.Context, limit)
+	waiting, cancel := context.WithTimeout(ctx.Context, detectWithin)
 	defer cancel()
 	telling, told := context.WithCancel(waiting)
 	silent := make(chan struct{})
@@ -316,7 +265,7 @@ func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref sta
 	} else if snapshot.Unanswered != "" {
 		why = snapshot.Unanswered
 	}
-	return result, errors.Join(fmt.Errorf("no result within %s: %s", limit, why), cancelErr)
+	return result, errors.Join(fmt.Errorf("no result within %s: %s", detectWithin, why), cancelErr)
 }
 
 // detectPatience is the wait of a dry run before the reason is printed, and the interval of its reads.
@@ -347,9 +296,9 @@ func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref 
 	}
 }
 
-func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
+func (c *commands) printProposals(result contract.JobGroupResult) {
 	listed := ui.NewTable("KEY", "PRIORITY", "NODE", "WHAT")
-	shown := result.Proposals[:min(limit, len(result.Proposals))]
+	shown := result.Proposals[:min(mostProposals, len(result.Proposals))]
 	for _, proposal := range shown {
 		listed.Add(ui.Text(proposal.DedupeKey), ui.Text(string(cmp.Or(proposal.Priority, "normal"))), ui.Text(proposal.Node), ui.Text(proposal.Summary))
 	}
@@ -370,7 +319,7 @@ func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	all := result.Counts.Accepted + result.Counts.Batched
 	switch {
 	case len(shown) < len(result.Proposals):
-		c.Print("the first %d of %d; see more with --limit", len(shown), all)
+		c.Print("the first %d of %d; see more with --output json", len(shown), all)
 	case all > len(shown):
 		c.Print("the first %d of %d; a dry run returns no more than %d", len(shown), all, contract.MaxDryRunProposals)
 	}

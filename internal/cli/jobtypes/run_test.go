@@ -26,7 +26,7 @@ func TestOnlyACompletedDetectionHasNothingToDo(t *testing.T) {
 		} else {
 			result.Reason = "the operator no longer waits"
 		}
-		c.printProposals(result, 10)
+		c.printProposals(result)
 		assert.Equal(t, want, out.String())
 	}
 }

@@ -125,14 +125,9 @@ func TestDAGNotesTellWhatNeedsAPerson(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	display := New(&out, Options{NotesOnly: true, Now: func() time.Time { return now }})
+	display := New(&out, Options{Now: func() time.Time { return now }})
 	quiet := starter.Snapshot{Run: starter.Run{RunRef: starter.RunRef{WorkflowID: dagID}, Kind: starter.KindDAG, DAG: "nightly", Status: starter.StatusRunning}, Unanswered: "the run has just been started"}
 	display.Update(quiet)
-	for range 3 {
-		now = now.Add(time.Hour)
-		display.Update(dagOpen(map[string]int{"running": 1}))
-	}
-	assert.Equal(t, "nightly: started dag/nightly/x\n", out.String())
 	out.Reset()
 	held := func(s *starter.Snapshot) { s.DAGStatus.HeldUntil = now }
 	paused := func(s *starter.Snapshot) { s.Paused = true }

@@ -29,8 +29,6 @@ type Options struct {
 	Timed bool
 	// Items gives the first running items of a run a row of their own below its bar.
 	Items bool
-	// NotesOnly prints no progress, only urgent events (a failed task, an open approval) and the summary.
-	NotesOnly bool
 }
 
 // New returns bars for a terminal and lines for everything else.
@@ -39,14 +37,10 @@ func New(w io.Writer, o Options) Display {
 	if o.Timed {
 		stamp = func() string { return o.Now().Format("15:04:05 ") }
 	}
-	if o.Terminal && !o.NotesOnly {
+	if o.Terminal {
 		return newBars(w, o, stamp)
 	}
-	every := lineEvery
-	if o.NotesOnly {
-		every = 0
-	}
-	return &lines{w: w, now: o.Now, every: every, stamp: stamp, seen: map[string]*lineState{}}
+	return &lines{w: w, now: o.Now, stamp: stamp, seen: map[string]*lineState{}}
 }
 
 func nameOf(snapshot starter.Snapshot) string {

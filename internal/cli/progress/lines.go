@@ -18,8 +18,6 @@ type lines struct {
 	w     io.Writer
 	now   func() time.Time
 	stamp func() string
-	// every is the interval of progress lines. Zero prints none.
-	every time.Duration
 	seen  map[string]*lineState
 }
 
@@ -52,9 +50,7 @@ func (l *lines) Update(snapshot starter.Snapshot) {
 		for _, line := range state.news.lines(snapshot) {
 			l.print(name + ": " + line)
 		}
-		if l.every > 0 {
-			l.progress(name, snapshot, state)
-		}
+		l.progress(name, snapshot, state)
 	}
 }
 
@@ -68,7 +64,7 @@ func (l *lines) progress(name string, snapshot starter.Snapshot, state *lineStat
 	atOnce := done != "" && !state.found && snapshot.Kind == starter.KindGroup
 	state.found = state.found || done != ""
 	now := l.now()
-	if line == state.last || !atOnce && now.Sub(state.printed) < l.every {
+	if line == state.last || !atOnce && now.Sub(state.printed) < lineEvery {
 		return
 	}
 	state.last, state.printed = line, now

@@ -11,5 +11,5 @@ type commands struct{ *ui.Program }
 // Commands are the commands of this package, in the order of the help.
 func Commands(p *ui.Program) []*cli.Command {
 	c := &commands{p}
-	return []*cli.Command{c.runsCommand(), c.jobsCommand()}
+	return []*cli.Command{c.runs(), c.jobs(), c.logs(), c.watch(), c.submit()}
 }

@@ -19,7 +19,7 @@ type insideRun struct {
 	snapshot starter.Snapshot
 }
 
-func (c *commands) inside(ctx context.Context, client *starter.Client, snapshot starter.Snapshot, limit int) (list []insideRun) {
+func (c *commands) inside(ctx context.Context, client *starter.Client, snapshot starter.Snapshot) (list []insideRun) {
 	if snapshot.Group == nil || snapshot.Group.DAG == "" {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (c *commands) inside(ctx context.Context, client *starter.Client, snapshot 
 	c.Note(err)
 	for _, job := range jobs {
 		ref := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(snapshot.WorkflowID, job.ID)}
-		tasks, total, err := client.Runs().Items(ctx, ref, starter.ItemFilter{Limit: limit})
+		tasks, total, err := client.Runs().Items(ctx, ref, starter.ItemFilter{Limit: mostShown})
 		if err != nil {
 			c.Note(err)
 			continue

@@ -10,135 +10,134 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/refs"
 )
 
-func (c *commands) jobsCommand() *cli.Command {
+func (c *commands) jobs() *cli.Command {
 	return &cli.Command{
-		Name: "jobs", Usage: "list, search, show, submit, cancel and expire jobs and tasks; disabled keys",
-		Subcommands: []*cli.Command{c.jobsList(), c.jobsShow(), c.jobsLogs(), c.jobsSubmit(), c.jobsCancel(), c.jobsExpire(), c.jobsDisabled(), c.jobsForgive(), c.jobsMarkDone()},
-	}
-}
-
-func (c *commands) jobsList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, ArgsUsage: "[RUN]", Usage: "list the jobs or tasks of a run, open or closed, or search them over runs",
-		Description: runArgument + `
-
-Without RUN the newest runs are searched: of one job type, since a time, for a node, a state or a key.
+		Name: "jobs", ArgsUsage: "[REF]", Usage: "list or search jobs and tasks",
+		Description: `REF is a run, a worker or a dedupe key. Without REF the newest runs are searched. STATE is a state of a job, or
+bad: failed, stale or expired.
 
 Examples:
   roundsman jobs scrub
-  roundsman jobs group/scrub-2026-11-20T09:00:00Z -s failed -s stale
-  roundsman jobs rolling-maintenance -s failed
-  roundsman jobs node-7 -s running
-  roundsman jobs scrub -s failed --since 12h
+  roundsman jobs scrub@last -s bad
+  roundsman jobs node-a -s running
+  roundsman jobs :/srv/a.bin
+  roundsman jobs -s failed --since 12h
   roundsman jobs scrub --output json | jq '.items[] | select(.attempt > 1)'`,
-		Flags: ui.ListFlags(append([]cli.Flag{
-			stateFlag(starter.ItemStates()),
-			&cli.StringFlag{Name: FlagKey, Usage: "only the job with dedupe key `KEY`, alone or in its batch"},
-			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` jobs", Value: 200},
-			&cli.StringFlag{Name: flagNode, Usage: "search: only items that the worker `ID` runs or ran last"},
-			jobTypeFlag(), runFlag(), c.itemSorting().Flag(),
-		}, ui.PeriodFlags()...)...),
-		Before: c.checkListJobs,
-		Action: ui.Recalling(c.Connected(c.listJobs)),
+		Flags: ui.ListFlags(append([]cli.Flag{ui.StateFlag("bad or the state of a job", append([]string{ui.StateBad}, starter.ItemStates()...)...), c.itemSorting().Flag(), ui.LimitFlag()}, ui.PeriodFlags()...)...),
+		Before: func(ctx *cli.Context) error {
+			if ctx.Args().Len()+len(ctx.StringSlice(ui.FlagState)) == 0 && !ctx.IsSet(flagSince) {
+				if err := ctx.Set(flagSince, "24h"); err != nil {
+					return err
+				}
+			}
+			_, err := c.search(ctx)
+			return err
+		},
+		Action: ui.Recalling(c.findJobs),
 	}
 }
 
-const searchedRuns = 200
-
-func runFlag() cli.Flag {
-	return &cli.StringFlag{Name: ui.FlagRun, Usage: "the `RUN`, where it is not given as an argument"}
-}
-
-func (c *commands) checkListJobs(ctx *cli.Context) error {
-	if err := checkItems(starter.ItemStates())(ctx); err != nil {
-		return err
-	}
-	named := ctx.String(ui.FlagRun) != "" || ctx.Args().Len() > 0
-	for _, flag := range []string{flagNode, ui.FlagJobType, "since", "until"} {
-		if named && ctx.IsSet(flag) {
-			return ui.Usagef("--%s searches over runs: leave the RUN out", flag)
-		}
-	}
-	searches := ctx.IsSet(flagNode) || ctx.IsSet(ui.FlagJobType) || ctx.IsSet("since") || ctx.IsSet(FlagKey) || ctx.IsSet(ui.FlagState)
-	if !named && !searches {
-		return ui.Usagef("RUN is missing, or a flag to search by: see %s --help", ctx.Command.HelpName)
-	}
-	_, err := c.search(ctx)
-	return err
-}
+const (
+	searchedRuns = 200
+	flagSince    = "since"
+	flagUntil    = "until"
+)
 
 func (c *commands) search(ctx *cli.Context) (starter.ItemSearch, error) {
+	states, err := ui.States(ctx, contract.JobFailed, contract.JobStale, contract.JobExpired)
+	if err != nil {
+		return starter.ItemSearch{}, err
+	}
 	since, until, err := c.Period(ctx)
 	if err != nil {
 		return starter.ItemSearch{}, ui.Faulty(err)
 	}
-	search := starter.ItemSearch{
-		Runs:   starter.RunFilter{JobType: ctx.String(ui.FlagJobType), Since: since, Until: until, Limit: searchedRuns},
-		States: ctx.StringSlice(ui.FlagState), DedupeKey: ctx.String(FlagKey), Worker: ctx.String(flagNode), Limit: ctx.Int(ui.FlagLimit),
-	}
-	return search, checkFilter(search.Runs)
+	search := starter.ItemSearch{Runs: starter.RunFilter{Since: since, Until: until, Limit: searchedRuns}, States: states, Limit: ui.Limit(ctx)}
+	return search, checkLimit(search.Limit)
 }
 
-func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
-	var (
-		items []starter.Item
-		total int
-		more  bool
-		none  = "no jobs match"
-		run   = cmp.Or(ctx.String(ui.FlagRun), ctx.Args().First())
-	)
-	if run != "" {
-		ref, err := refs.Of(client).Run(ctx.Context, run)
-		if err != nil {
-			return err
-		}
-		items, total, err = client.Runs().Items(ctx.Context, ref, starter.ItemFilter{
-			States: ctx.StringSlice(ui.FlagState), DedupeKey: ctx.String(FlagKey), Limit: ctx.Int(ui.FlagLimit),
-		})
-		if err != nil {
-			return err
-		}
-		if len(ctx.StringSlice(ui.FlagState)) == 0 && ctx.String(FlagKey) == "" {
-			none = fmt.Sprintf("%s has no jobs (reason: `roundsman show %s`; other runs: `roundsman runs`)", ref.WorkflowID, ref.WorkflowID)
-		}
-	} else {
-		search, err := c.search(ctx)
-		if err != nil {
-			return err
-		}
-		limit := min(search.Limit, ui.Everything)
-		search.Limit = limit + 1
-		items, err = client.Runs().Search(ctx.Context, search)
-		if len(items) == 0 && err != nil {
-			return err
-		}
-		c.Note(err)
-		more = len(items) > limit
-		items = items[:min(len(items), limit)]
-		total = len(items)
+// A key of a job type needs no run.
+func (c *commands) findJobs(ctx *cli.Context) error {
+	parsed, err := ref.Parse(ctx.Args().First())
+	if err == nil && parsed.HasKey && !parsed.AtRun {
+		return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			return c.searchJobs(ctx, client, func(search *starter.ItemSearch) { search.Runs.JobType, search.DedupeKey = parsed.Name, parsed.Key })
+		})(ctx)
 	}
+	return target.Optional(c.Program, target.Accepts{Named: []ref.Kind{ref.Worker}, Runs: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) error {
+		if t.IsRun() {
+			return c.listJobs(ctx, client, t.Run)
+		}
+		return c.searchJobs(ctx, client, func(search *starter.ItemSearch) { search.Worker = t.Name })
+	})(ctx)
+}
+
+func (c *commands) listJobs(ctx *cli.Context, client *starter.Client, run starter.RunRef) error {
+	for _, flag := range []string{flagSince, flagUntil} {
+		if ctx.IsSet(flag) {
+			return ui.Usagef("--%s searches over runs: leave the RUN out", flag)
+		}
+	}
+	search, err := c.search(ctx)
+	if err != nil {
+		return err
+	}
+	items, total, err := client.Runs().Items(ctx.Context, run, starter.ItemFilter{States: search.States, Limit: search.Limit})
+	if err != nil {
+		return err
+	}
+	none := "no jobs match"
+	if len(search.States) == 0 {
+		none = fmt.Sprintf("%s has no jobs (reason: `roundsman show %s`; other runs: `roundsman runs`)", run.WorkflowID, run.WorkflowID)
+	}
+	return c.answerItems(ctx, items, total, false, func() { c.printItems(items, total, none, false) })
+}
+
+func (c *commands) searchJobs(ctx *cli.Context, client *starter.Client, narrow func(*starter.ItemSearch)) error {
+	search, err := c.search(ctx)
+	if err != nil {
+		return err
+	}
+	narrow(&search)
+	limit := search.Limit
+	search.Limit++
+	items, err := client.Runs().Search(ctx.Context, search)
+	if len(items) == 0 && err != nil {
+		return err
+	}
+	c.Note(err)
+	more := len(items) > limit
+	items = items[:min(len(items), limit)]
+	return c.answerItems(ctx, items, len(items), more, func() {
+		c.printItems(items, len(items), "no jobs match", true)
+		if more {
+			c.Remark("only the first %d; see more with --limit", len(items))
+		}
+	})
+}
+
+func (c *commands) answerItems(ctx *cli.Context, items []starter.Item, total int, more bool, list func()) error {
 	c.Note(starter.RecallOf(ctx.Context))
 	c.itemSorting().Sort(ctx, items)
-	if ui.WantsData(ctx) {
-		answer := map[string]any{"items": ui.OrEmpty(items), "total": total}
-		if more {
-			answer["more"] = true
-		}
-		if at := starter.AsOf(ctx.Context); !at.IsZero() {
-			answer["as_of"] = at
-		}
-		return c.Answer(ctx, answer, ui.Names(items, func(item starter.Item) string { return item.Ref().String() })...)
+	if !ui.WantsData(ctx) {
+		list()
+		return nil
 	}
-	c.printItems(items, total, none, run == "")
+	answer := map[string]any{"items": ui.OrEmpty(items), "total": total}
 	if more {
-		c.Remark("only the first %d; see more with --limit", total)
+		answer["more"] = true
 	}
-	return nil
+	if at := starter.AsOf(ctx.Context); !at.IsZero() {
+		answer["as_of"] = at
+	}
+	return c.Answer(ctx, answer, ui.Names(items, func(item starter.Item) string { return item.Ref().String() })...)
 }
 
 // printItems lists jobs or tasks. Results from several runs start with the run.
@@ -244,8 +243,8 @@ func itemSpan(item starter.Item, now time.Time) (time.Duration, bool) {
 	return since(item.StartedAt, item.EndedAt, now), true
 }
 
-// RunningFor returns the duration of an item's open attempt.
-func RunningFor(item starter.ActiveItem, now time.Time) string {
+// runningFor returns the duration of an item's open attempt.
+func runningFor(item starter.ActiveItem, now time.Time) string {
 	if !item.Started {
 		return "not taken yet"
 	}
@@ -274,105 +273,27 @@ func MessageOf(item starter.ActiveItem) string {
 	return said
 }
 
-const jobArgument = "RUN/JOB names the job, for instance group/scrub-2026-11-20T09:00:00Z/job-00012, or the task of a DAG, as\n" +
-	"dag/nightly/x/load; or give JOB alone and --run RUN; or RUN and --key KEY, the dedupe key of the job or of one\n" +
-	"item of its batch. RUN may also be the name of a job type or a DAG: its running or newest run."
-
-func jobKeyFlag() cli.Flag {
-	return &cli.StringFlag{Name: FlagKey, Usage: "the job with dedupe key `KEY`, alone or in its batch"}
+// CancelItem cancels one job or task with its next heartbeat. The others continue.
+func CancelItem(p *ui.Program, ctx *cli.Context, client *starter.Client, item starter.ItemRef) error {
+	return endItem(p, ctx, item, "cancel", client.Runs().CancelItem)
 }
 
-// checkJobRef checks the reference for jobOf, without a server.
-func checkJobRef(ctx *cli.Context) error {
-	arg, run := ctx.Args().First(), ctx.String(ui.FlagRun)
-	switch {
-	case ctx.IsSet(FlagKey) && ctx.String(FlagKey) == "":
-		return ui.Usagef("--key is empty: jobs without a dedupe key are named by RUN/JOB")
-	case ctx.IsSet(FlagKey) && (arg == "") == (run == ""):
-		return ui.Usagef("with --key, name the run as the argument or with --run: see %s --help", ctx.Command.HelpName)
-	case ctx.IsSet(FlagKey):
-		return nil
-	case arg == "":
-		return ui.Usagef("RUN/JOB is missing: see %s --help", ctx.Command.HelpName)
-	case run == "" && !strings.Contains(strings.Trim(arg, "/"), "/"):
-		_, err := refs.ParseItem(arg)
-		return ui.Faulty(err)
-	case run != "" && strings.Contains(arg, "/"):
-		return ui.Usagef("job %q: with --run, give the job's id alone, for instance job-00012", arg)
+// ExpireItem gives one job up without waiting for its handler. Its resources and its dedupe key are free for others.
+func ExpireItem(p *ui.Program, ctx *cli.Context, client *starter.Client, item starter.ItemRef) error {
+	return endItem(p, ctx, item, "expire", client.Runs().ExpireItem)
+}
+
+func endItem(p *ui.Program, ctx *cli.Context, item starter.ItemRef, verb string, end func(context.Context, starter.ItemRef, string) error) error {
+	if err := end(ctx.Context, item, ctx.String(ui.FlagReason)); err != nil {
+		return seeEnded(err, item.String())
 	}
-	return nil
+	return p.Done(ctx, map[string]any{"job": item.String(), "requested": verb}, "%s requested: %s", verb, item)
 }
 
-func jobOf(ctx *cli.Context, client *starter.Client) (starter.ItemRef, error) {
-	arg, run := ctx.Args().First(), ctx.String(ui.FlagRun)
-	if key := ctx.String(FlagKey); key != "" {
-		ref, err := refs.Of(client).Run(ctx.Context, cmp.Or(run, arg))
-		if err != nil {
-			return starter.ItemRef{}, err
-		}
-		job, err := client.Runs().ItemByKey(ctx.Context, ref, key)
-		return job.Ref(), err
+// seeEnded adds the command that shows the result.
+func seeEnded(err error, what string) error {
+	if errors.Is(err, starter.ErrAlreadyEnded) {
+		return fmt.Errorf("%w (see `roundsman show %s`)", err, what)
 	}
-	if run == "" {
-		return refs.Of(client).Item(ctx.Context, arg)
-	}
-	ref, err := refs.Of(client).Run(ctx.Context, run)
-	return starter.ItemRef{Run: ref, ID: arg}, err
-}
-
-func (c *commands) jobsCancel() *cli.Command {
-	return &cli.Command{
-		Name: "cancel", ArgsUsage: "[RUN/JOB]", Usage: "cancel one job or task; the others continue",
-		Description: jobArgument + `
-
-A running job is canceled with its next heartbeat. A batch is one job: all of its items are canceled.
-
-Examples:
-  roundsman cancel group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman cancel job-00012 --run scrub --reason "file is being written"
-  roundsman cancel compress_logs --key /var/log/app/big.log`,
-		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
-		Before: checkJobRef,
-		Action: c.endJob("cancel", starter.Runs.CancelItem),
-	}
-}
-
-func (c *commands) jobsExpire() *cli.Command {
-	return &cli.Command{
-		Name: "expire", ArgsUsage: "[RUN/JOB]", Usage: "give up one job at once without its handler; the others continue",
-		Description: jobArgument + `
-
-For a job that cancel does not end soon enough, because its node is gone or its handler ignores it.
-Its handler gets the cancel, but the command does not wait: it may still run, and its report is ignored.
-A begun job ends as stale, another as expired. Its resources and its dedupe key are free for others.
-A handler that writes with its fence cannot disturb them.
-
-Examples:
-  roundsman cancel --force group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman cancel --force job-00012 --run scrub --reason "node-7 burned down"`,
-		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
-		Before: checkJobRef,
-		Action: c.endJob("expire", starter.Runs.ExpireItem),
-	}
-}
-
-func jobReasonFlag() cli.Flag {
-	return &cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep with the job"}
-}
-
-func (c *commands) endJob(verb string, ask func(starter.Runs, context.Context, starter.ItemRef, string) error) cli.ActionFunc {
-	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		ref, err := jobOf(ctx, client)
-		if err != nil {
-			return err
-		}
-		err = ask(client.Runs(), ctx.Context, ref, ctx.String(ui.FlagReason))
-		if errors.Is(err, starter.ErrAlreadyEnded) {
-			return fmt.Errorf("%w (see `roundsman show %s`)", err, ref)
-		}
-		if err != nil {
-			return err
-		}
-		return c.Done(ctx, map[string]any{"job": ref.String(), "requested": verb}, "%s requested: %s", verb, ref)
-	})
+	return err
 }

@@ -13,40 +13,25 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-func (c *commands) jobsShow() *cli.Command {
-	return &cli.Command{
-		Name: "show", ArgsUsage: "[RUN/JOB]", Usage: "show one job or task: its progress, its attempts, its result",
-		Description: jobArgument + `
-
-Examples:
-  roundsman show group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman show job-00012 --run scrub
-  roundsman show compress_logs --key /var/log/app/big.log`,
-		Flags:  ui.ListFlags(runFlag(), jobKeyFlag()),
-		Before: checkJobRef,
-		Action: ui.Recalling(c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			ref, err := jobOf(ctx, client)
-			if err != nil {
-				return err
-			}
-			item, err := client.Runs().Item(ctx.Context, ref)
-			if err != nil {
-				return err
-			}
-			detail, err := client.Runs().Detail(ctx.Context, item)
-			c.Note(err)
-			c.Note(starter.RecallOf(ctx.Context))
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, struct {
-					starter.ItemDetail
-					AsOf time.Time `json:"as_of,omitzero"`
-				}{detail, starter.AsOf(ctx.Context)}, detail.Item.Ref().String())
-			}
-			c.showJob(detail)
-			c.showHistory(detail)
-			return nil
-		})),
+// ShowItem shows one job or task.
+func ShowItem(p *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.ItemRef) error {
+	c := &commands{p}
+	item, err := client.Runs().Item(ctx.Context, ref)
+	if err != nil {
+		return err
 	}
+	detail, err := client.Runs().Detail(ctx.Context, item)
+	c.Note(err)
+	c.Note(starter.RecallOf(ctx.Context))
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, struct {
+			starter.ItemDetail
+			AsOf time.Time `json:"as_of,omitzero"`
+		}{detail, starter.AsOf(ctx.Context)}, detail.Item.Ref().String())
+	}
+	c.showJob(detail)
+	c.showHistory(detail)
+	return nil
 }
 
 func (c *commands) showJob(detail starter.ItemDetail) {
@@ -103,10 +88,10 @@ func (c *commands) showJob(detail starter.ItemDetail) {
 
 func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
 	if len(detail.Command) > 0 {
-		shown.Add("command", ui.Text(ui.OneLine(CompactJSON(detail.Command))))
+		shown.Add("command", ui.Text(ui.OneLine(compactJSON(detail.Command))))
 	}
 	for _, hook := range detail.Hooks {
-		shown.Add("hook "+hook.Name, ui.Text(ui.OneLine(CompactJSON(hook.Command))))
+		shown.Add("hook "+hook.Name, ui.Text(ui.OneLine(compactJSON(hook.Command))))
 	}
 }
 
@@ -136,7 +121,7 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 	shown := &ui.Fields{}
 	shown.Add("result"+of, ui.Text(ui.OneLine(detail.Result.Summary)))
 	if len(detail.Result.Data) > 0 {
-		shown.Add("data", ui.Text(CompactJSON(detail.Result.Data)))
+		shown.Add("data", ui.Text(compactJSON(detail.Result.Data)))
 	}
 	if detail.Result.Summary != "" || len(detail.Result.Data) > 0 {
 		c.Print("")
@@ -175,8 +160,8 @@ func (c *commands) showOutput(title string, result jobtype.Result) {
 	}
 }
 
-// CompactJSON writes a value on one line for people, without escapes of >.
-func CompactJSON(value any) string {
+// compactJSON writes a value on one line for people, without escapes of >.
+func compactJSON(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)

@@ -8,5 +8,5 @@ import (
 
 func TestCommandsAreShownAsTheyAreTyped(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, `["sh","-c","echo a >&2 && cat <b"]`, CompactJSON([]string{"sh", "-c", "echo a >&2 && cat <b"}))
+	assert.Equal(t, `["sh","-c","echo a >&2 && cat <b"]`, compactJSON([]string{"sh", "-c", "echo a >&2 && cat <b"}))
 }

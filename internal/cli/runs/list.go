@@ -2,102 +2,75 @@ package runs
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/explain"
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 )
 
-const runArgument = "RUN is a workflow id as `roundsman runs` shows it (the group/ or dag/ may be left out), the\n" +
-	"name of a job type, which means its running group or else its last one, or the name of a DAG, which\n" +
-	"means its newest run."
-
-func (c *commands) runsCommand() *cli.Command {
+func (c *commands) runs() *cli.Command {
 	return &cli.Command{
-		Name: "runs", Usage: "list, show, watch, pause, change and cancel runs of job types and of DAGs",
-		Subcommands: []*cli.Command{c.runsList(), c.runsShow(), c.runsWatch(), c.runsPause(), c.runsResume(), c.runsSet(), c.runsCancel(), c.runsRetry()},
-	}
-}
+		Name: "runs", ArgsUsage: "[REF]", Usage: "list runs, newest first",
+		Description: `REF is a job type or a DAG. STATE is open, an outcome, or bad: failed, partial or timeout.
 
-func (c *commands) runsList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list runs of job types and of DAGs, newest first",
-		Description: `Examples:
+Examples:
   roundsman runs
   roundsman runs scrub --limit 5
-  roundsman runs rolling-maintenance
-  roundsman runs -s open
-  roundsman runs -s failed,timeout,partial --since 12h
-  roundsman runs scrub -s failed --output name
-  roundsman runs --since 24h --limit 1000 --sort -took
+  roundsman runs -s bad --since 12h
+  roundsman runs -s bad --since 12h -o name | roundsman retry -
   roundsman runs --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
-		Flags: ui.ListFlags(append([]cli.Flag{
-			jobTypeFlag(),
-			&cli.StringFlag{Name: "dag", Usage: "only runs of the DAG `NAME`"},
-			&cli.StringFlag{Name: "kind", Usage: "only runs of `KIND`: group (of a job type) or dag"},
-			OutcomeFlag("only runs that ended"),
-			&cli.BoolFlag{Name: "running", Usage: "only runs that are going on"},
-			&cli.BoolFlag{Name: "dry-runs", Usage: "also dry runs (see jobtypes detect)"},
-			&cli.BoolFlag{Name: "sub-dags", Usage: "also the runs of sub-DAGs and of jobs"},
-			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` runs", Value: starter.DefaultRunLimit},
-			c.runSorting().Flag(),
-		}, ui.PeriodFlags()...)...),
+		Flags: ui.ListFlags(append([]cli.Flag{ui.StateFlag("open, bad or an outcome", ui.OutcomeStates(ui.StateOpen, ui.StateBad)...), c.runSorting().Flag(), ui.LimitFlag()}, ui.PeriodFlags()...)...),
 		Before: func(ctx *cli.Context) error {
 			_, err := c.runFilter(ctx)
 			return err
 		},
-		Action: c.Connected(c.listRuns),
+		Action: target.Optional(c.Program, target.Accepts{Named: []ref.Kind{ref.JobType, ref.DAG}}, c.listRuns),
 	}
 }
 
-func jobTypeFlag() cli.Flag {
-	return &cli.StringFlag{Name: ui.FlagJobType, Aliases: []string{"t"}, Usage: "only runs of job type `NAME`"}
-}
-
 func (c *commands) runFilter(ctx *cli.Context) (starter.RunFilter, error) {
+	wanted, err := ui.States(ctx)
+	if err != nil {
+		return starter.RunFilter{}, err
+	}
 	since, until, err := c.Period(ctx)
 	if err != nil {
 		return starter.RunFilter{}, ui.Faulty(err)
 	}
-	filter := starter.RunFilter{
-		JobType: ctx.String(ui.FlagJobType), DAG: ctx.String("dag"), Kind: starter.Kind(ctx.String("kind")), Running: ctx.Bool("running"),
-		Since: since, Until: until, DryRuns: ctx.Bool("dry-runs"), SubDAGs: ctx.Bool("sub-dags"), Outcomes: Outcomes(ctx), Limit: ctx.Int(ui.FlagLimit), Counts: true,
+	filter := starter.RunFilter{Since: since, Until: until, Limit: ui.Limit(ctx), Counts: true}
+	for _, state := range wanted {
+		if state == ui.StateOpen {
+			filter.Running = true
+		} else {
+			filter.Outcomes = append(filter.Outcomes, contract.Outcome(state))
+		}
 	}
-	return filter, checkFilter(filter)
+	return filter, checkLimit(filter.Limit)
 }
 
-func checkFilter(filter starter.RunFilter) error {
-	switch {
-	case filter.Limit < 1 || filter.Limit > ui.Everything:
-		return ui.Usagef("--limit %d: must be 1 to %d", filter.Limit, ui.Everything)
-	case filter.Kind != "" && filter.Kind != starter.KindGroup && filter.Kind != starter.KindDAG:
-		return ui.Usagef("--kind %s: must be group or dag", filter.Kind)
-	case filter.JobType != "" && (filter.DAG != "" || filter.Kind == starter.KindDAG), filter.DAG != "" && filter.Kind == starter.KindGroup:
-		return ui.Usagef("a run is of a job type or of a DAG: give one of --job-type, --dag and --kind")
-	}
-	for flag, name := range map[string]string{ui.FlagJobType: filter.JobType, "dag": filter.DAG} {
-		if name != "" && jobtype.ValidateName(name) != nil {
-			return ui.Usagef("--%s: %w", flag, jobtype.ValidateName(name))
-		}
+func checkLimit(limit int) error {
+	if limit < 1 || limit > ui.Everything {
+		return ui.Usagef("--limit %d: must be 1 to %d", limit, ui.Everything)
 	}
 	return nil
 }
 
-func (c *commands) listRuns(ctx *cli.Context, client *starter.Client) error {
+func (c *commands) listRuns(ctx *cli.Context, client *starter.Client, of target.Target) error {
 	filter, err := c.runFilter(ctx)
 	if err != nil {
 		return err
 	}
-	return c.printRuns(ctx, client, filter)
-}
-
-func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter starter.RunFilter) error {
+	if of.Kind == ref.DAG {
+		filter.DAG = of.Name
+	} else {
+		filter.JobType = of.Name
+	}
 	runs, err := client.Runs().List(ctx.Context, filter)
 	if err != nil {
 		return err
@@ -113,10 +86,10 @@ func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter st
 		if run.Kind == starter.KindDAG {
 			of.Text = "dag " + run.DAG
 		}
-		listed.Add(ui.Text(run.WorkflowID), of, StateCell(run.Standing), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc), ui.Text(ui.OneLine(run.Standing.Line())))
+		listed.Add(ui.Text(run.WorkflowID), of, StateCell(run.Standing), progressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc), ui.Text(ui.OneLine(run.Standing.Line())))
 	}
 	empty := "no runs yet: start one with `roundsman start NAME` or `roundsman start FILE -w`"
-	if filter.JobType+filter.DAG+string(filter.Kind) != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {
+	if of.Name != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {
 		empty = "no runs match"
 	}
 	c.PrintTable(listed, empty)
@@ -154,8 +127,8 @@ func since(started, ended, now time.Time) time.Duration {
 	return ended.Sub(started)
 }
 
-// ProgressCell shows the ended, all and failed items of a run.
-func ProgressCell(p *starter.Progress) ui.Cell {
+// progressCell shows the ended, all and failed items of a run.
+func progressCell(p *starter.Progress) ui.Cell {
 	if p == nil {
 		return ui.Cell{Text: "-", Paint: ui.Faint}
 	}
@@ -167,32 +140,6 @@ func ProgressCell(p *starter.Progress) ui.Cell {
 		cell.Text, cell.Paint = cell.Text+fmt.Sprintf(", %d failed", p.Failed), ui.Bad
 	}
 	return cell
-}
-
-// FlagOutcome is --outcome of the commands that list.
-const FlagOutcome = "outcome"
-
-// OutcomeFlag is --outcome. only describes its effect on the list.
-func OutcomeFlag(only string) cli.Flag {
-	return &cli.StringFlag{
-		Name: FlagOutcome, Usage: only + " as one of `OUTCOME,...`: completed, partial, failed, timeout, canceled or skipped",
-		Action: func(_ *cli.Context, written string) error {
-			for _, each := range ui.SplitList(written) {
-				if !slices.Contains(contract.Outcomes(), contract.Outcome(each)) {
-					return ui.Usagef("--outcome %s: must be completed, partial, failed, timeout, canceled or skipped", each)
-				}
-			}
-			return nil
-		},
-	}
-}
-
-// Outcomes reads --outcome.
-func Outcomes(ctx *cli.Context) (chosen []contract.Outcome) {
-	for _, each := range ui.SplitList(ctx.String(FlagOutcome)) {
-		chosen = append(chosen, contract.Outcome(each))
-	}
-	return chosen
 }
 
 // StateCell is the state of a run.

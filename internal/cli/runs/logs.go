@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/joblog"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
@@ -18,7 +19,6 @@ import (
 const followEvery = 500 * time.Millisecond
 
 const (
-	flagFollow  = "follow"
 	flagAttempt = "attempt"
 	flagTail    = "tail"
 
@@ -26,50 +26,43 @@ const (
 	flagArtifact  = "artifact"
 )
 
-func (c *commands) jobsLogs() *cli.Command {
+func (c *commands) logs() *cli.Command {
 	return &cli.Command{
-		Name: "logs", ArgsUsage: "[RUN/JOB]", Usage: "print the output of a job or task, while it runs and after",
-		Description: jobArgument + `
-
-The worker of the attempt answers from its data directory, for output.keep after the end. It has the whole output up
-to output.max, else the beginning and the end. Without such a worker, the last 16 KiB come from the result.
+		Name: "logs", ArgsUsage: "REF", Usage: "print the output of a job or task",
+		Description: `REF is RUN/ITEM or a dedupe key, TYPE:KEY. The worker of the attempt answers, from the files of its data directory:
+docs/programs.md#output. Without such a worker, the last 16 KiB come from the result.
 
 Examples:
-  roundsman logs group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman logs dag/nightly/x/load --follow
-  roundsman logs scrub/12 --attempt 1 > attempt-1.log
+  roundsman logs scrub/12
+  roundsman logs compress_logs:/var/log/big.log -f
+  roundsman logs nightly@last/load --attempt 1 > attempt-1.log
   roundsman logs scrub/12 --tail 20
-  roundsman logs scrub/12 --output json | jq -r .text
   roundsman logs scrub/12 --artifacts
   roundsman logs scrub/12 --artifact reports/a.json > a.json`,
 		Flags: ui.With(
-			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print new output until the job has ended"},
+			&cli.BoolFlag{Name: ui.FlagFollow, Aliases: []string{"f"}, Usage: "print until it has ended"},
 			&cli.IntFlag{Name: flagAttempt, Usage: "of attempt `N`; 0: of the last one"},
 			&cli.IntFlag{Name: flagTail, Usage: "begin with the last `N` lines, at most 256 KiB; 0: print all"},
 			&cli.BoolFlag{Name: flagArtifacts, Usage: "list the files that the attempt has left"},
 			&cli.StringFlag{Name: flagArtifact, Usage: "print the file with that `NAME` in the list"},
-			runFlag(), jobKeyFlag(),
 		),
-		Before: checkJobRef,
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			if ctx.Int(flagAttempt) < 0 {
-				return ui.Usagef("--attempt %d: must not be negative", ctx.Int(flagAttempt))
+		Before: func(ctx *cli.Context) error {
+			for _, flag := range []string{flagAttempt, flagTail} {
+				if ctx.Int(flag) < 0 {
+					return ui.Usagef("--%s %d: must not be negative", flag, ctx.Int(flag))
+				}
 			}
-			if ctx.Int(flagTail) < 0 {
-				return ui.Usagef("--tail %d: must not be negative", ctx.Int(flagTail))
-			}
-			if !ctx.Bool(flagFollow) { // What follows needs the state of now.
+			return nil
+		},
+		Action: target.All(c.Program, target.Accepts{Items: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) error {
+			if !ctx.Bool(ui.FlagFollow) { // What follows needs the state of now.
 				ctx.Context = starter.WithMemory(ctx.Context)
 				defer func() { c.Note(starter.RecallOf(ctx.Context)) }()
 			}
-			ref, err := jobOf(ctx, client)
-			if err != nil {
-				return err
-			}
 			if ctx.Bool(flagArtifacts) || ctx.IsSet(flagArtifact) {
-				return c.artifacts(ctx, client, ref)
+				return c.artifacts(ctx, client, t.Item)
 			}
-			return c.printLog(ctx, client, ref)
+			return c.printLog(ctx, client, t.Item)
 		}),
 	}
 }
@@ -112,7 +105,7 @@ func (l *log) next(ctx context.Context, client *starter.Client) (joblogs.Part, e
 
 // printLog prints part after part. A followed log as JSON has a part on each line.
 func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starter.ItemRef) error {
-	l := &log{commands: c, ref: ref, attempt: ctx.Int(flagAttempt), follow: ctx.Bool(flagFollow), tail: ctx.Int(flagTail)}
+	l := &log{commands: c, ref: ref, attempt: ctx.Int(flagAttempt), follow: ctx.Bool(ui.FlagFollow), tail: ctx.Int(flagTail)}
 	asJSON := ui.WantsData(ctx)
 	for {
 		part, err := l.next(ctx.Context, client)

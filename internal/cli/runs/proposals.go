@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
@@ -36,29 +34,6 @@ func readInput(stdin io.Reader, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has more than %d bytes: submit it in parts", name, maxSubmitFile)
 	}
 	return data, nil
-}
-
-// readParams reads the value of --params: an object, @FILE, or - for standard input, as JSON or YAML.
-func readParams(stdin io.Reader, written string) (json.RawMessage, error) {
-	data, where := []byte(written), "--params"
-	if name, isFile := strings.CutPrefix(written, "@"); isFile || written == ui.StdinName {
-		where = "--params " + written
-		if !isFile {
-			name = ui.StdinName
-		}
-		var err error
-		if data, err = readInput(stdin, name); err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
-		}
-	}
-	encoded, err := toJSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", where, err)
-	}
-	if !bytes.HasPrefix(encoded, []byte("{")) {
-		return nil, fmt.Errorf("%s: write an object, for example '{\"path\": \"/srv\"}'", where)
-	}
-	return encoded, nil
 }
 
 // toJSON returns JSON unchanged, and translates YAML as a configuration does.
@@ -151,18 +126,4 @@ func decodeProposal(data []byte) (jobtype.Proposal, error) {
 		return proposal, errors.New("more than one JSON value: write one proposal on each line")
 	}
 	return proposal, nil
-}
-
-// parseLater reads RFC 3339 or a duration from now.
-func parseLater(flag, written string, now time.Time) (time.Time, error) {
-	if written == "" {
-		return time.Time{}, nil
-	}
-	if at, err := time.Parse(time.RFC3339, written); err == nil {
-		return at, nil
-	}
-	if later, err := ui.ParseDuration(written); err == nil && later >= 0 {
-		return now.Add(later).UTC(), nil
-	}
-	return time.Time{}, fmt.Errorf("--%s %q: write it like 2026-11-20T09:00:00Z, or like 20m or 2h from now", flag, written)
 }

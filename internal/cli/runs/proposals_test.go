@@ -38,15 +38,14 @@ func TestParamsOfYAMLAreThoseOfAConfiguration(t *testing.T) {
 		`{"serial":123456789012345678901}`:  `{"serial":123456789012345678901}`,
 		"a: &x {b: 1}\nc: {<<: *x, d: 2}\n": `{"a":{"b":1},"c":{"b":1,"d":2}}`,
 	} {
-		got, err := readParams(strings.NewReader(text), ui.StdinName)
+		got, err := toJSON([]byte(text))
 		require.NoError(t, err, text)
 		assert.Equal(t, want, string(got), text)
 	}
 	for text, want := range map[string]string{
-		"": "write an object", "# none\n": "the file is empty", "[1]": "write an object", "a: [": "line 1", "a: .inf\n": "JSON has no such number",
-		"a: 1\na: 2\n": "line 2",
+		"# none\n": "the file is empty", "a: [": "line 1", "a: .inf\n": "JSON has no such number", "a: 1\na: 2\n": "line 2",
 	} {
-		_, err := readParams(strings.NewReader(text), ui.StdinName)
+		_, err := toJSON([]byte(text))
 		assert.ErrorContains(t, err, want, text)
 	}
 }

@@ -3,45 +3,26 @@ package runs
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
-	"github.com/roundsman/roundsman/starter/refs"
 	"github.com/roundsman/roundsman/starter/rerun"
 )
 
+// Flags that choose the jobs of a retry.
 const (
-	flagFailed = "failed"
-	flagMissed = "missed"
-	flagItem   = "item"
+	FlagFailed = "failed"
+	FlagMissed = "missed"
+	FlagItem   = "item"
 
 	// The titles of the column that shows whether a job would run.
 	titleRuns  = "RUNS"
 	titleAgain = "AGAIN"
 )
-
-func (c *commands) runsRetry() *cli.Command {
-	return &cli.Command{
-		Name: "retry", ArgsUsage: "RUN", Usage: "start a run with the jobs of an ended run that were not done",
-		Description: runArgument + `
-
---failed takes the jobs that failed, --missed those that were never executed: not started, expired or canceled.
-
-Examples:
-  roundsman retry scrub@bad --failed --dry-run
-  roundsman retry scrub@bad --failed`,
-		Flags: ui.With(
-			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
-			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
-			&cli.GenericFlag{Name: flagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`"},
-			ui.DryRunFlag(), &cli.BoolFlag{Name: ui.FlagWatch, Usage: "follow the new run"}, &cli.BoolFlag{Name: ui.FlagDetach, Hidden: true},
-		),
-		Action: c.onRun(refs.Resolver.Run, c.retryRun),
-	}
-}
 
 // preview is a retry that was not started, as JSON.
 type preview struct {
@@ -50,30 +31,31 @@ type preview struct {
 	rerun.Plan
 }
 
-func (c *commands) retryRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-	choice := rerun.Choice{Failed: ctx.Bool(flagFailed), Missed: ctx.Bool(flagMissed), Items: ui.Texts(ctx, flagItem)}
+// Retry starts a run with the jobs of an ended run that were not done, or with the named ones.
+func Retry(p *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.RunRef, jobs ...string) error {
+	choice := rerun.Choice{Failed: ctx.Bool(FlagFailed), Missed: ctx.Bool(FlagMissed), Items: slices.Concat(ui.Texts(ctx, FlagItem), jobs)}
 	if ctx.Bool(ui.FlagDryRun) {
 		plan, err := rerun.Of(client).Preview(ctx.Context, ref, choice)
 		if err != nil {
 			return faulty(err)
 		}
-		return showPlan(c.Program, ctx, preview{Resumes: ref.WorkflowID, DryRun: true, Plan: plan}, titleAgain)
+		return showPlan(p, ctx, preview{Resumes: ref.WorkflowID, DryRun: true, Plan: plan}, titleAgain)
 	}
-	started, err := rerun.Of(client).Start(ctx.Context, ref, choice, c.Operator())
+	started, err := rerun.Of(client).Start(ctx.Context, ref, choice, p.Operator())
 	if err != nil {
 		return faulty(err)
 	}
-	if ctx.Bool(ui.FlagWatch) {
-		c.Complain("%s executes %s of %s again", started.WorkflowID, ui.Plural(started.Plan.AgainTotal, "job"), ref.WorkflowID)
+	if ctx.Bool(ui.FlagWait) {
+		p.Complain("%s executes %s of %s again", started.WorkflowID, ui.Plural(started.Plan.AgainTotal, "job"), ref.WorkflowID)
 		if ui.WantsData(ctx) {
-			return ui.GoesOn(started.RunRef, WaitJSON(c.Program, ctx, client, started.RunRef))
+			return ui.GoesOn(started.RunRef, WaitJSON(p, ctx, client, started.RunRef))
 		}
-		return ui.GoesOn(started.RunRef, Watch(c.Program, ctx, client, starter.DefaultWatchInterval, started.RunRef))
+		return ui.GoesOn(started.RunRef, Watch(p, ctx, client, started.RunRef))
 	}
 	if !ui.WantsData(ctx) {
-		printKept(c.Program, started.Plan)
+		printKept(p, started.Plan)
 	}
-	return c.Done(ctx, started, "%s executes %s again (follow it with `roundsman watch %s`)", started.WorkflowID, ui.Plural(started.Plan.AgainTotal, "job"), started.WorkflowID)
+	return p.Done(ctx, started, "%s executes %s again (follow it with `roundsman watch %s`)", started.WorkflowID, ui.Plural(started.Plan.AgainTotal, "job"), started.WorkflowID)
 }
 
 func faulty(err error) error {

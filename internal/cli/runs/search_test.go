@@ -59,10 +59,12 @@ func TestASearchTellsThatThereAreMore(t *testing.T) {
 	search := func(args ...string) (stdout, stderr string) {
 		var out, faults bytes.Buffer
 		c := &commands{&ui.Program{Env: ui.Env{Stdout: &out, Stderr: &faults, Now: time.Now}}}
-		list := c.jobsList()
-		list.Action = func(ctx *cli.Context) error { return c.listJobs(ctx, starter.New(fiveJobs{}, "", nil)) }
+		list := c.jobs()
+		list.Action = func(ctx *cli.Context) error {
+			return c.searchJobs(ctx, starter.New(fiveJobs{}, "", nil), func(*starter.ItemSearch) {})
+		}
 		app := &cli.App{Commands: []*cli.Command{list}, Writer: &out, ErrWriter: &faults}
-		require.NoError(t, app.RunContext(t.Context(), append([]string{"roundsman", "list", "--state", "pending"}, args...)))
+		require.NoError(t, app.RunContext(t.Context(), append([]string{"roundsman", "jobs", "--state", "pending"}, args...)))
 		return out.String(), faults.String()
 	}
 	stdout, stderr := search("--limit", "4")

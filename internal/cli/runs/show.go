@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -16,53 +14,11 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/refs"
 	"github.com/roundsman/roundsman/starter/rerun"
 )
 
-func (c *commands) runsShow() *cli.Command {
-	return &cli.Command{
-		Name: "show", ArgsUsage: "RUN", Usage: "show one run: its progress, or its result",
-		Description: runArgument + `
-
-Of a DAG it lists the tasks. FROM names the earlier run from which ` + "`retry`" + ` took a task's state over.
-An ended run has them in the order of their begin, with decisions of people and results. --output wide
-adds the times of ready and begin. With --task it shows the result and the output of an ended task.
-
-Examples:
-  roundsman show scrub@
-  roundsman show rolling-maintenance@ -s failed
-  roundsman show nightly@ --task load
-  roundsman show nightly@ --tree
-  roundsman show group/scrub-2026-11-20T09:00:00Z --output json`,
-		Flags: ui.ListFlags(
-			stateFlag(starter.ItemStates()),
-			&cli.StringFlag{Name: ui.FlagTask, Usage: "only `TASK`, or all tasks of a fan-out, or one job; one that has ended shows its result and output"},
-			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` tasks or jobs", Value: 200},
-			&cli.BoolFlag{Name: flagTree, Usage: "list the tasks of a DAG as a tree, with those of sub-DAGs: each below the need with the longest way to it"},
-		),
-		Before: checkItems(starter.ItemStates()),
-		Action: ui.Recalling(c.onRun(refs.Resolver.Run, c.showRun)),
-	}
-}
-
-func stateFlag(states []string) cli.Flag {
-	return &cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only items in `STATE`: " + strings.Join(states, ", ") + "; may be given several times"}
-}
-
-func checkItems(states []string) cli.BeforeFunc {
-	return func(ctx *cli.Context) error {
-		for _, state := range ctx.StringSlice(ui.FlagState) {
-			if !slices.Contains(states, state) {
-				return ui.Usagef("--state %s: must be one of %s", state, strings.Join(states, ", "))
-			}
-		}
-		if limit := ctx.Int(ui.FlagLimit); limit < 1 {
-			return ui.Usagef("--limit %d: must be at least 1", limit)
-		}
-		return nil
-	}
-}
+// mostShown bounds the tasks that are listed with a run.
+const mostShown = 200
 
 type shownRun struct {
 	starter.Snapshot
@@ -71,15 +27,15 @@ type shownRun struct {
 	Items    []starter.Item    `json:"items,omitempty"`
 	// Total counts the matching items.
 	Total int `json:"total,omitempty"`
-	// Item is the item of --task, with its history.
-	Item *starter.ItemDetail `json:"item,omitempty"`
 	// Inside has the tasks of a job type with a DAG, while the run is open.
 	Inside []insideRun `json:"inside,omitempty"`
 	// AsOf is the time of the state that is shown without a control plane.
 	AsOf time.Time `json:"as_of,omitzero"`
 }
 
-func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+// ShowRun shows one run: its progress, or its result. Of a DAG it lists the tasks.
+func ShowRun(p *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+	c := &commands{p}
 	snapshot, err := client.Runs().Show(ctx.Context, ref)
 	if err != nil {
 		return err
@@ -87,8 +43,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 	snapshot.RetriedBy, err = rerun.Of(client).Later(ctx.Context, snapshot.Run)
 	c.Note(err)
 	shown := shownRun{Snapshot: snapshot}
-	filter := starter.ItemFilter{States: ctx.StringSlice(ui.FlagState), ID: ctx.String(ui.FlagTask), Limit: ctx.Int(ui.FlagLimit)}
-	lists := snapshot.Kind == starter.KindDAG || len(filter.States) > 0 || filter.ID != ""
+	lists := snapshot.Kind == starter.KindDAG
 	if _, down := errors.AsType[*starter.ControlPlaneDownError](snapshot.Silence()); down {
 		c.Note(snapshot.Silence())
 	}
@@ -97,18 +52,13 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 		var uncounted int
 		shown.Failures, uncounted = client.Runs().Failures(ctx.Context, snapshot)
 		defer func() { c.tellUncounted(ctx, uncounted) }()
-		shown.Inside = c.inside(ctx.Context, client, snapshot, filter.Limit)
+		shown.Inside = c.inside(ctx.Context, client, snapshot)
 	case snapshot.Progress != nil: // Without progress the counts are unknown, and the run has the reason.
-		shown.Items, shown.Total, err = client.Runs().Items(ctx.Context, snapshot.RunRef, filter)
+		shown.Items, shown.Total, err = client.Runs().Items(ctx.Context, snapshot.RunRef, starter.ItemFilter{Limit: mostShown})
 		if shown.Items = starter.Listed(shown.Items); err != nil {
 			return err
 		}
-		if filter.ID != "" && len(shown.Items) == 1 && shown.Items[0].Ended() && shown.Items[0].Attempt > 0 {
-			detail, err := client.Runs().Detail(ctx.Context, shown.Items[0])
-			c.Note(err)
-			shown.Item = &detail
-		}
-		if snapshot.Kind == starter.KindDAG && !snapshot.Open() {
+		if !snapshot.Open() {
 			c.addTimes(ctx, client, &shown)
 		}
 	}
@@ -117,27 +67,19 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 		return c.Answer(ctx, shown, shown.WorkflowID)
 	}
 	c.printRun(snapshot)
-	if !lists {
+	switch {
+	case !lists:
 		c.showValues(snapshot)
 		c.showActive(snapshot.Active)
 		c.showHeldBack(snapshot)
 		c.showErrors(shown.Failures)
 		c.printInside(shown.Inside)
-		return nil
-	}
-	fmt.Fprintln(c.Env.Stdout)
-	switch {
-	case ctx.Bool(flagTree):
+	case ctx.Bool(FlagTree):
+		fmt.Fprintln(c.Env.Stdout)
 		c.printTree(ctx, client, shown)
 	default:
-		c.printItems(shown.Items, shown.Total, "nothing matches", false)
-	}
-	if shown.Item != nil {
 		fmt.Fprintln(c.Env.Stdout)
-		given := &ui.Fields{}
-		addCommand(given, *shown.Item)
-		c.PrintFields(given)
-		c.showHistory(*shown.Item)
+		c.printItems(shown.Items, shown.Total, "nothing matches", false)
 	}
 	return nil
 }
@@ -291,7 +233,7 @@ func (c *commands) showActive(active []starter.ActiveItem) {
 	}
 	now, listed := c.Env.Now(), ui.NewTable("JOB", "WORKER", "RUNNING", "PROGRESS", "MESSAGE")
 	for _, item := range active {
-		listed.Add(ui.Text(item.ID), ui.Text(item.Worker()), ui.Text(RunningFor(item, now)), ui.Text(PercentOf(item)), ui.Text(MessageOf(item)))
+		listed.Add(ui.Text(item.ID), ui.Text(item.Worker()), ui.Text(runningFor(item, now)), ui.Text(PercentOf(item)), ui.Text(MessageOf(item)))
 	}
 	fmt.Fprintln(c.Env.Stdout)
 	c.PrintTable(listed, "")

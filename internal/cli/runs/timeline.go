@@ -11,7 +11,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-const flagTree = "tree"
+// FlagTree lists the tasks of a DAG as a tree.
+const FlagTree = "tree"
 
 // addTimes adds the ready, start and end times of the tasks of an ended run, and sorts the tasks by them.
 func (c *commands) addTimes(ctx *cli.Context, client *starter.Client, shown *shownRun) {
@@ -38,7 +39,7 @@ func (c *commands) printTree(ctx *cli.Context, client *starter.Client, shown sho
 			return nil
 		}
 		inner := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(item.Run.WorkflowID, item.ID)}
-		items, total, err := client.Runs().Items(ctx.Context, inner, starter.ItemFilter{Limit: ctx.Int(ui.FlagLimit)})
+		items, total, err := client.Runs().Items(ctx.Context, inner, starter.ItemFilter{Limit: mostShown})
 		if err != nil {
 			c.Note(err)
 			return nil

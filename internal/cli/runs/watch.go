@@ -3,38 +3,33 @@ package runs
 import (
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/refs"
 )
 
 // maxWatched bounds the runs that are followed at once. Each sends a few requests a second to the server.
 const maxWatched = 20
 
-func (c *commands) runsWatch() *cli.Command {
+func (c *commands) watch() *cli.Command {
 	return &cli.Command{
-		Name: "watch", ArgsUsage: "[RUN...]", Usage: "follow runs until they end",
-		Description: runArgument + `
-Without one, the newest open runs are followed, at most 20; if there are more, the exit code is 1.
-
-On a terminal there is a live bar per run, in a pipe a line now and then; with --output json a
-line of JSON per look. The exit code is 0 only if every run completed.
+		Name: "watch", ArgsUsage: "[REF...]", Usage: "follow runs until they end; without REF, the open ones",
+		Description: `On a terminal there is a live bar per run, in a pipe a line now and then; with --output json a line each. The
+exit code is 0 only if all completed. Without REF the newest 20 are followed; if more are open, the exit code is 1.
+Ctrl-C ends the watching, not the run.
 
 Examples:
   roundsman watch
   roundsman watch scrub
-  roundsman watch rolling-maintenance
-  roundsman watch group/scrub-2026-11-20T09:00:00Z | tee scrub.log
+  roundsman watch scrub nightly@december
   roundsman watch scrub --output json | jq -c .counts`,
-		Flags:  ui.With(ui.IntervalFlag()),
-		Before: ui.CheckInterval,
+		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			chosen, err := c.watchedRuns(ctx, client)
 			if err != nil {
@@ -44,22 +39,19 @@ Examples:
 				c.Complain("nothing is running")
 				return nil
 			}
-			return Watch(c.Program, ctx, client, ctx.Duration(ui.FlagInterval), chosen...)
+			return Watch(c.Program, ctx, client, chosen...)
 		}),
 	}
 }
 
-func (c *commands) watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
-	var chosen []starter.RunRef
-	for _, arg := range ctx.Args().Slice() {
-		ref, err := refs.Of(client).Run(ctx.Context, arg)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, ref)
-	}
-	if len(chosen) > 0 {
-		return chosen, nil
+func (c *commands) watchedRuns(ctx *cli.Context, client *starter.Client) (chosen []starter.RunRef, err error) {
+	if ctx.Args().Len() > 0 {
+		err = target.Each(c.Program, ctx, func(text string) error {
+			t, err := target.Accepts{Runs: true}.Resolve(ctx.Context, client, text)
+			chosen = append(chosen, t.Run)
+			return err
+		})
+		return chosen, err
 	}
 	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{Running: true, Limit: maxWatched + 1})
 	for _, run := range c.bounded(runs) {
@@ -93,7 +85,7 @@ func WaitJSON(c *ui.Program, ctx *cli.Context, client *starter.Client, ref start
 }
 
 // Watch follows runs until all have ended. The exit code is the worst of all runs.
-func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval time.Duration, chosen ...starter.RunRef) error {
+func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, chosen ...starter.RunRef) error {
 	var show func(starter.Snapshot) error
 	if ui.WantsData(ctx) {
 		var mu sync.Mutex
@@ -117,7 +109,7 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 	group, groupCtx := errgroup.WithContext(ctx.Context)
 	for i, ref := range chosen {
 		group.Go(func() error {
-			for snapshot, err := range client.Runs().Watch(groupCtx, ref, interval) {
+			for snapshot, err := range client.Runs().Watch(groupCtx, ref, 0) {
 				if err != nil {
 					return err
 				}

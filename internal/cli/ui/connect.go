@@ -80,7 +80,7 @@ func WithFlags(ctx *cli.Context, settings config.Temporal) config.Temporal {
 	if address := ctx.String(FlagAddress); address != "" {
 		settings.Address, settings.Source = address, "--"+FlagAddress
 	}
-	if namespace := ctx.String(flagNamespace); namespace != "" {
+	if namespace := ctx.String(FlagNamespace); namespace != "" {
 		settings.Namespace = namespace
 	}
 	return settings

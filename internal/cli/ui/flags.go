@@ -1,37 +1,50 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Names of flags that several dag commands share.
-const (
-	FlagTask     = "task"
-	FlagState    = "state"
-	FlagDeadline = "deadline"
-	FlagNote     = "note"
-	FlagDetach   = "detach"
-	FlagWatch    = "watch"
-	FlagDryRun   = "dry-run"
-)
-
 // ReasonFlag is --reason.
 func ReasonFlag() cli.Flag {
-	return &cli.StringFlag{Name: FlagReason, Usage: "`TEXT` to keep with the run"}
+	return &cli.StringFlag{Name: FlagReason, Aliases: []string{"r", "note"}, Usage: "`TEXT` for others: why"}
 }
 
-// NoteFlag is --note.
-func NoteFlag() cli.Flag {
-	return &cli.StringFlag{Name: FlagNote, Usage: "`TEXT` to keep with the task"}
+// WaitFlag is --wait.
+func WaitFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagWait, Aliases: []string{"w", FlagWatch}, Usage: "wait until it has ended"}
+}
+
+// YesFlag is --yes.
+func YesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagYes, Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
+}
+
+// LimitFlag is --limit of a list that is read in parts.
+func LimitFlag() cli.Flag {
+	const most = 50
+	return &cli.IntFlag{Name: FlagLimit, Usage: "at most `N` rows; 0: all", Value: most}
+}
+
+// Limit reads --limit; 0 is [Everything].
+func Limit(c *cli.Context) int { return cmp.Or(c.Int(FlagLimit), Everything) }
+
+// ParamFlagOf is --param.
+func ParamFlagOf() cli.Flag {
+	return &cli.GenericFlag{Name: FlagParam, Aliases: []string{"p"}, Value: &ParamFlag{}, Usage: "`KEY=VALUE` of the params, for this run alone"}
+}
+
+// FileFlag is --file.
+func FileFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: FlagFile, Aliases: []string{"f"}, Usage: usage}
 }
 
 // DryRunFlag is --dry-run.
@@ -44,25 +57,28 @@ func DryRunFlag() cli.Flag {
 const (
 	FlagConfig    = "config"
 	FlagAddress   = "address"
-	flagNamespace = "namespace"
+	FlagNamespace = "namespace"
 	FlagOutput    = "output"
 	FlagNoHeaders = "no-headers"
 	FlagJSON      = "json"
-	FlagJobType   = "job-type"
 	FlagReason    = "reason"
 	FlagLimit     = "limit"
-	flagYes       = "yes"
-	FlagLogLevel  = "log-level"
-	FlagLogFormat = "log-format"
-	FlagDataDir   = "data-dir"
-	FlagTimeout   = "timeout"
-	FlagRun       = "run"
-	FlagWait      = "wait"
-	FlagInterval  = "interval"
+	FlagYes       = "yes"
+	FlagState     = "state"
+	FlagWatch     = "watch"
+	FlagDryRun    = "dry-run"
+
+	FlagIgnoreWindow = "ignore-window"
+	FlagParam        = "param"
+	FlagFile         = "file"
+	FlagFollow       = "follow"
+	FlagLogLevel     = "log-level"
+	FlagLogFormat    = "log-format"
+	FlagDataDir      = "data-dir"
+	FlagTimeout      = "timeout"
+	FlagWait         = "wait"
 
 	FlagHealthAddr = "health-addr"
-	FlagMaxDetect  = "max-detect"
-	FlagMaxExecute = "max-execute"
 
 	CategoryCommon = "Connection and output"
 )
@@ -82,11 +98,16 @@ func CommonFlags() []cli.Flag {
 			Usage: "`HOST:PORT` of the Temporal server (environment: TEMPORAL_ADDRESS; default " + starter.DefaultAddress + ")",
 		},
 		&cli.StringFlag{
-			Name: flagNamespace, Aliases: []string{"n"}, Category: CategoryCommon,
+			Name: FlagNamespace, Aliases: []string{"n"}, Category: CategoryCommon,
 			Usage: "Temporal `NAMESPACE` (environment: TEMPORAL_NAMESPACE; default " + starter.DefaultNamespace + ")",
 		},
 		OutputFlag(),
 	}
+}
+
+// IgnoreWindowFlag is --ignore-window.
+func IgnoreWindowFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagIgnoreWindow, Usage: "run although the maintenance window is closed"}
 }
 
 // CheckAddress refuses an address that gRPC would only ever fail to resolve.
@@ -141,15 +162,6 @@ func OneName(c *cli.Context) (string, error) {
 	return name, nil
 }
 
-// OneHeldName reads the name of a job type, or dag:NAME.
-func OneHeldName(c *cli.Context) (string, error) {
-	name := c.Args().First()
-	if err := contract.ValidateHeldName(name); err != nil {
-		return "", Faulty(err)
-	}
-	return name, nil
-}
-
 // CheckArguments compares with the command's ArgsUsage: NAME is one, [NAME] none or one, NAME... at least one,
 // [NAME...] any number.
 func CheckArguments(c *cli.Context) error {
@@ -184,6 +196,3 @@ func CheckArguments(c *cli.Context) error {
 func HelpName(c *cli.Context) string {
 	return ProgramName + " " + strings.TrimPrefix(strings.TrimPrefix(c.Command.HelpName, ProgramName+" "), ProgramName+" ")
 }
-
-// FlagIgnoreWindow makes one run start in a closed window.
-const FlagIgnoreWindow = "ignore-window"

@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ func SplitList(written string) []string {
 	}
 	return list
 }
+
+// SortedKeys are the keys of a map in order.
+func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // Plural is "1 job type", "2 job types".
 func Plural(n int, what string) string {

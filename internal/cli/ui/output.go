@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/jsonout"
 )
@@ -166,19 +165,6 @@ func RolePaint(role explain.Role) Paint {
 		return Bad
 	case explain.RolePartial, explain.RolePerson, explain.RolePaused, explain.RoleWaiting, explain.RoleSkipped, explain.RoleCanceled, explain.RoleUpstream, explain.RoleUnknown:
 		return Odd
-	}
-	return Plain
-}
-
-// OutcomePaint colors an outcome by whether somebody must look.
-func OutcomePaint(outcome contract.Outcome) Paint {
-	switch outcome {
-	case contract.OutcomeCompleted:
-		return Good
-	case contract.OutcomePartial, contract.OutcomeCanceled, contract.OutcomeSkipped:
-		return Odd
-	case contract.OutcomeFailed, contract.OutcomeTimeout:
-		return Bad
 	}
 	return Plain
 }

@@ -53,6 +53,14 @@ func (p *ParamFlag) String() string {
 	return strings.Join(parts, " ")
 }
 
+// Pairs returns the values of a [ParamFlag].
+func Pairs(ctx *cli.Context, name string) [][2]string {
+	if params, ok := ctx.Generic(name).(*ParamFlag); ok && params != nil {
+		return params.Given
+	}
+	return nil
+}
+
 // TextsFlag collects texts. The parser's list would split them at commas.
 type TextsFlag struct{ given []string }
 
@@ -74,14 +82,14 @@ func Texts(ctx *cli.Context, name string) []string {
 }
 
 // ParamsJSON writes KEY=VALUE as an object. A value that is JSON is taken as it is, any other is a text.
-func ParamsJSON(pairs []string) (string, error) {
+func ParamsJSON(pairs [][2]string) (json.RawMessage, error) {
 	params := map[string]json.RawMessage{}
 	for _, pair := range pairs {
-		key, value, _ := strings.Cut(pair, "=")
+		key, value := pair[0], pair[1]
 		if !json.Valid([]byte(value)) {
 			quoted, err := json.Marshal(value)
 			if err != nil {
-				return "", Usagef("--param %s: %w", pair, err)
+				return nil, Usagef("--param %s: %w", key, err)
 			}
 			value = string(quoted)
 		}
@@ -89,9 +97,9 @@ func ParamsJSON(pairs []string) (string, error) {
 	}
 	text, err := json.Marshal(params)
 	if err != nil {
-		return "", Usagef("--param: %w", err)
+		return nil, Usagef("--param: %w", err)
 	}
-	return string(text), nil
+	return text, nil
 }
 
 // ReadSpec reads a file, or standard input, within the size a spec may have.

@@ -10,8 +10,8 @@ import (
 // PeriodFlags are --since and --until of lists of past events.
 func PeriodFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "since", Usage: "from `TIME` on (RFC 3339, or a duration before now)"},
-		&cli.StringFlag{Name: "until", Usage: "until `TIME` (RFC 3339, or a duration before now)"},
+		&cli.StringFlag{Name: "since", Usage: "from `TIME` on, like 12h"},
+		&cli.StringFlag{Name: "until", Usage: "until `TIME`"},
 	}
 }
 

@@ -118,9 +118,6 @@ func (c *Program) Operator() string {
 type Program struct {
 	Env      Env
 	Handlers []jobtype.Handler
-	// Forward runs the words of another command under the name of the typed one.
-	Forward func(ctx context.Context, name string, words []string) error
-	Has     func(path string) bool
 	// Wide and NoHeaders control tables, see [Program.PrintTable].
 	Wide, NoHeaders bool
 	// Several values are answered: JSON has a line each, YAML a document.

@@ -11,8 +11,8 @@ import (
 const FlagAllowUnregistered = "allow-unregistered"
 
 // AllowUnregisteredFlag is --allow-unregistered.
-func AllowUnregisteredFlag() cli.Flag {
-	return &cli.BoolFlag{Name: FlagAllowUnregistered, Usage: "accept handlers that neither this binary nor a registered worker has"}
+func AllowUnregisteredFlag(hidden bool) cli.Flag {
+	return &cli.BoolFlag{Name: FlagAllowUnregistered, Hidden: hidden, Usage: "accept handlers that neither this binary nor a registered worker has"}
 }
 
 // Load reads the configuration. known are handlers in other binaries.

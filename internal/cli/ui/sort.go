@@ -64,7 +64,7 @@ func (s Sorting[T]) Flag() cli.Flag {
 	fields := Names(s, func(f SortField[T]) string { return f.Name })
 	return &SortFlag{Fields: fields, StringFlag: &cli.StringFlag{
 		Name:  FlagSort,
-		Usage: "sort the list by `FIELD,...`: " + strings.Join(fields, ", ") + "; -FIELD turns the order around",
+		Usage: "sort by `FIELD,...`; -FIELD turns the order around",
 		Action: func(_ *cli.Context, written string) error {
 			for _, field := range SplitList(written) {
 				name := strings.TrimPrefix(field, "-")
@@ -103,28 +103,6 @@ func (s Sorting[T]) Sort(ctx *cli.Context, rows []T) {
 		}
 		return 0
 	})
-}
-
-// Flags are --sort and --limit, for a list that is read whole.
-func (s Sorting[T]) Flags(own ...cli.Flag) []cli.Flag {
-	return append(own, s.Flag(), &cli.IntFlag{
-		Name: FlagLimit, Usage: "list the first `N`; 0: all",
-		Action: func(_ *cli.Context, limit int) error {
-			if limit < 0 {
-				return Usagef("--limit %d: give at least 1, or 0 for all", limit)
-			}
-			return nil
-		},
-	})
-}
-
-// Arrange sorts rows and keeps the first --limit of them.
-func (s Sorting[T]) Arrange(ctx *cli.Context, rows []T) []T {
-	s.Sort(ctx, rows)
-	if limit := ctx.Int(FlagLimit); limit > 0 && limit < len(rows) {
-		return rows[:limit]
-	}
-	return rows
 }
 
 // More notes, after a table, the number of rows beyond --limit.

@@ -1,19 +1,19 @@
 package verbs
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/dag"
+	"github.com/roundsman/roundsman/internal/cli/jobtypes"
+	"github.com/roundsman/roundsman/internal/cli/runs"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/refs"
 )
-
-func (c *commands) act() []*cli.Command {
-	return []*cli.Command{c.start(), c.submit(), c.retry(), c.cancel()}
-}
 
 func (c *commands) start() *cli.Command {
 	return &cli.Command{
@@ -29,99 +29,45 @@ Examples:
   roundsman start report --backfill 2026-11-01T00:00:00Z..2026-11-08T00:00:00Z
   roundsman start rollout.yaml --as december
   generate-dag | roundsman start -`,
-		Flags: flags(some(
-			paramFlag(),
-			&cli.StringFlag{Name: flagAs, Usage: "call the run of a DAG `NAME`, for NAME@ID"},
-			&cli.StringFlag{Name: "backfill", Usage: "start the runs that were due in `FROM..TO`"},
-			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			&cli.BoolFlag{Name: "dev", Usage: "run FILE on a server and workers of its own"},
-			waitFlag(), ui.DryRunFlag(),
-		)),
+		Flags: ui.With(append(dag.StartFlags(),
+			ui.ParamFlagOf(),
+			&cli.StringFlag{Name: dag.FlagAs, Usage: "call the run of a DAG `NAME`, for NAME@ID"},
+			&cli.StringFlag{Name: flagBackfill, Usage: "start the runs that were due in `FROM..TO`"},
+			ui.IgnoreWindowFlag(),
+			&cli.BoolFlag{Name: dag.FlagDev, Usage: "run FILE on a server and workers of its own"},
+			ui.WaitFlag(), ui.DryRunFlag(),
+		)...),
 		Action: func(ctx *cli.Context) error {
 			if text := ctx.Args().First(); ref.File(text) {
 				return c.startFile(ctx, text)
 			}
-			return c.on(accepts{named: []ref.Kind{ref.JobType, ref.DAG}}, c.startLine)(ctx)
+			return target.On(c.Program, target.Accepts{Named: []ref.Kind{ref.JobType, ref.DAG}}, c.startType)(ctx)
 		},
 	}
 }
 
 func (c *commands) startFile(ctx *cli.Context, file string) error {
 	if ctx.Bool(ui.FlagDryRun) {
-		line := to("dag validate", file).and("--commands").with(ctx, flagParam).uses(ui.FlagDryRun)
-		line.offline = true
-		return c.forward(ctx, line)
+		return target.Act(file, func() error { return dag.DryRun(c.Program, ctx, file) }).Uses(ui.FlagParam, ui.FlagDryRun).Run(ctx)
 	}
-	line := to("dag run", file).with(ctx, flagParam, flagAs, "dev").uses(ui.FlagWait)
-	if ctx.Bool(ui.FlagWait) || ctx.Bool("dev") {
-		return c.forward(ctx, line.and("--watch"))
+	uses := []string{ui.FlagParam, dag.FlagAs, dag.FlagDev, ui.FlagWait}
+	for _, flag := range dag.StartFlags() {
+		uses = append(uses, flag.Names()[0])
 	}
-	return c.forward(ctx, line.and("--detach"))
+	return target.Act(file, func() error { return dag.Start(c.Program, ctx, file) }).Uses(uses...).Run(ctx)
 }
 
-func (c *commands) startLine(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-	backfill := ctx.String("backfill")
+func (c *commands) startType(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	backfill := ctx.String(flagBackfill)
 	switch {
-	case t.kind == ref.DAG:
-		return old{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.name, t.name)
+	case t.Kind == ref.DAG:
+		return target.Effect{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.Name, t.Name)
 	case backfill != "":
-		from, until, _ := strings.Cut(backfill, "..")
-		line := to("jobtypes backfill", t.name).with(ctx, ui.FlagDryRun).uses("backfill").and("--from=" + from)
-		if until != "" {
-			line = line.and("--to=" + until)
-		}
-		return line, nil
+		return target.Act(t.Name, func() error { return jobtypes.Backfill(c.Program, ctx, client, t.Name, backfill) }).Uses(flagBackfill, ui.FlagDryRun), nil
 	case ctx.Bool(ui.FlagDryRun):
-		return to("jobtypes detect", t.name).with(ctx, flagParam).uses(ui.FlagDryRun), nil
+		return target.Act(t.Name, func() error { return jobtypes.Detect(c.Program, ctx, client, t.Name) }).Uses(ui.FlagParam, ui.FlagDryRun), nil
 	}
-	return to("jobtypes run", t.name).with(ctx, flagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
-}
-
-func (c *commands) submit() *cli.Command {
-	return &cli.Command{
-		Name: "submit", ArgsUsage: "TYPE[:KEY]", Usage: "run given jobs of a job type, without detection",
-		Description: `The jobs run in a group of their own, with the applied settings of the job type. -p are the params of the one job; a
-VALUE that is JSON is read as JSON. -f reads one proposal as JSON on each line, or a list in JSON or YAML; its fields are
-those of docs/handlers.md. The same --as again starts nothing. --dry-run checks all of it on the server, and lists the keys
-that another run has or that are held back.
-
-Examples:
-  roundsman submit compress_logs:/var/log/big.log -p item=/var/log/big.log -w
-  roundsman submit scrub -p path=/srv/a.bin -l worker=node-a
-  find /data -size +1G | jq -Rc '{dedupe_key: ., params: {item: .}}' | roundsman submit compress_logs -f - --as ticket-4711`,
-		Flags: flags(some(
-			fileFlag("read the proposals from `FILE`; - is standard input"), paramFlag(),
-			&cli.StringFlag{Name: flagAs, Usage: "call the run `NAME`, which makes repeating it harmless"},
-			&cli.GenericFlag{Name: "label", Aliases: []string{"l"}, Value: &ui.ParamFlag{}, Usage: "only on a worker with label `K=V`; worker=ID is one worker"},
-			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			waitFlag(), ui.DryRunFlag(),
-		)),
-		Action: func(ctx *cli.Context) error {
-			parsed, err := ref.Parse(ctx.Args().First())
-			if err != nil || parsed.Name == "" || parsed.AtRun || parsed.Item != "" || parsed.Kind != "" && parsed.Kind != ref.JobType {
-				return ui.Usagef("%s is no job type or key: write TYPE or TYPE:KEY, see %s --help", ctx.Args().First(), ui.HelpName(ctx))
-			}
-			line := to("jobs submit").with(ctx, flagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait, ui.FlagDryRun).uses(flagParam, "label").and("--type=" + parsed.Name)
-			if parsed.HasKey {
-				line = line.and("--key=" + parsed.Key)
-			}
-			for _, label := range values(ctx, "label") {
-				if id, worker := strings.CutPrefix(label, "worker="); worker {
-					line = line.and("--node=" + id)
-				} else {
-					line = line.and("--label=" + label)
-				}
-			}
-			if params := values(ctx, flagParam); len(params) > 0 {
-				text, err := ui.ParamsJSON(params)
-				if err != nil {
-					return err
-				}
-				line = line.and("--params=" + text)
-			}
-			return c.forward(ctx, line)
-		},
-	}
+	return target.Act(t.Name, func() error { return jobtypes.Start(c.Program, ctx, client, t.Name) }).Uses(ui.FlagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
 }
 
 func (c *commands) retry() *cli.Command {
@@ -142,47 +88,37 @@ Examples:
   roundsman retry nightly/load
   roundsman retry nightly@last --from load -f nightly.yaml
   roundsman runs -s bad --since 12h -o name | roundsman retry -`,
-		Flags: flags(some(
-			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
-			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
-			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
-			&cli.GenericFlag{Name: flagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
-			fileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
-		)),
-		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
-			run, line := t.run, to("dag retry").with(ctx, flagFrom).uses(flagFile, ui.FlagWait)
-			if t.isItem() {
-				run, line = t.item.Run, line.and("--from="+t.item.ID)
-			}
-			if run.Kind() != starter.KindDAG {
-				inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
-				if err != nil || ctx.Bool(flagFailed) || ctx.Bool(flagMissed) || ctx.IsSet(flagItem) || ctx.Bool(ui.FlagDryRun) {
-					return retryGroup(ctx, run, t.item.ID), nil //nolint:nilerr // it has no run of a DAG
-				}
-				run = inner
-			}
-			line.args = []string{run.WorkflowID}
-			if file := ctx.String(flagFile); file != "" {
-				line.args = append(line.args, file)
-				line = line.and("--accept-diff")
-			}
-			if ctx.Bool(ui.FlagWait) {
-				return line.and("--watch"), nil
-			}
-			return line.and("--detach"), nil
-		}),
+		Flags: ui.With(append(dag.RetryFlags(),
+			&cli.StringSliceFlag{Name: dag.FlagFrom, Usage: "execute `TASK` and everything after it again"},
+			&cli.BoolFlag{Name: runs.FlagFailed, Usage: "only jobs that failed"},
+			&cli.BoolFlag{Name: runs.FlagMissed, Usage: "only jobs that were never executed"},
+			&cli.GenericFlag{Name: runs.FlagItem, Value: &ui.TextsFlag{}, Usage: "only the job with this id or `KEY`; several are one run"},
+			ui.FileFlag("continue with the DAG in `FILE`"), ui.DryRunFlag(), ui.WaitFlag(),
+		)...),
+		Before: dag.CheckOptions,
+		Action: target.On(c.Program, target.Accepts{Runs: true, Items: true, Changes: true}, c.retryTarget),
 	}
 }
 
-func retryGroup(ctx *cli.Context, run starter.RunRef, job string) old {
-	line := to("runs retry", run.WorkflowID).with(ctx, flagFailed, flagMissed, flagItem, ui.FlagDryRun).uses(ui.FlagWait)
-	if job != "" {
-		line = line.and("--item=" + job)
+func (c *commands) retryTarget(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	run, items := t.Run, []string(nil)
+	if t.IsItem() {
+		run, items = t.Item.Run, []string{t.Item.ID}
 	}
-	if ctx.Bool(ui.FlagWait) {
-		line = line.and("--watch")
+	if run.Kind() != starter.KindDAG {
+		inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
+		if err != nil || ctx.Bool(runs.FlagFailed) || ctx.Bool(runs.FlagMissed) || ctx.IsSet(runs.FlagItem) || ctx.Bool(ui.FlagDryRun) {
+			retry := target.Act(run.WorkflowID, func() error { return runs.Retry(c.Program, ctx, client, run, items...) })
+			return retry.Uses(runs.FlagFailed, runs.FlagMissed, runs.FlagItem, ui.FlagDryRun, ui.FlagWait), nil //nolint:nilerr // it has no run of a DAG
+		}
+		run = inner
 	}
-	return line
+	from := slices.Concat(ctx.StringSlice(dag.FlagFrom), items)
+	uses := []string{dag.FlagFrom, ui.FlagFile, ui.FlagWait}
+	for _, flag := range dag.RetryFlags() {
+		uses = append(uses, flag.Names()[0])
+	}
+	return target.Act(run.WorkflowID, func() error { return dag.Retry(c.Program, ctx, client, run, from) }).Uses(uses...), nil
 }
 
 func (c *commands) cancel() *cli.Command {
@@ -197,28 +133,28 @@ Examples:
   roundsman cancel scrub/12
   roundsman cancel scrub:/srv/a.bin
   roundsman cancel --force -y scrub@last/12 -r "node-7 burned down"`,
-		Flags: flags(some(
+		Flags: ui.With(
 			&cli.BoolFlag{Name: flagForce, Usage: "give a job up without waiting for its handler"},
-			reasonFlag(), waitFlag(), yesFlag(),
-		)),
-		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+			ui.ReasonFlag(), ui.WaitFlag(), ui.YesFlag(),
+		),
+		Action: target.On(c.Program, target.Accepts{Runs: true, Items: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			switch {
-			case t.isItem() && ctx.Bool(flagForce):
-				if err := c.sure(ctx, "give up "+t.item.String()+" although its program may still run?"); err != nil {
-					return old{}, err
+			case t.IsItem() && ctx.Bool(flagForce):
+				if err := c.sure(ctx, "give up "+t.Item.String()+" although its program may still run?"); err != nil {
+					return target.Effect{}, err
 				}
-				return to("jobs expire", t.item.String()).with(ctx, ui.FlagReason).uses(flagForce, flagYes), nil
-			case t.isItem():
-				return to("jobs cancel", t.item.String()).with(ctx, ui.FlagReason).uses(flagYes), nil
+				return target.Act(t.Item.String(), func() error { return runs.ExpireItem(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason, flagForce, ui.FlagYes), nil
+			case t.IsItem():
+				return target.Act(t.Item.String(), func() error { return runs.CancelItem(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason, ui.FlagYes), nil
 			}
-			return to("runs cancel", t.run.WorkflowID).with(ctx, ui.FlagReason, ui.FlagWait).uses(flagYes), nil
+			return target.Act(t.Run.WorkflowID, func() error { return runs.Cancel(c.Program, ctx, client, t.Run) }).Uses(ui.FlagReason, ui.FlagWait, ui.FlagYes), nil
 		}),
 	}
 }
 
 // sure waits for a yes on a terminal; in a pipe --yes is needed.
 func (c *commands) sure(ctx *cli.Context, question string) error {
-	if ctx.Bool(flagYes) {
+	if ctx.Bool(ui.FlagYes) {
 		return nil
 	}
 	if !c.Env.Interactive {

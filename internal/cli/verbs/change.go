@@ -10,24 +10,20 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/dag"
+	typecli "github.com/roundsman/roundsman/internal/cli/jobtypes"
+	"github.com/roundsman/roundsman/internal/cli/runs"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-func (c *commands) change() []*cli.Command {
-	return []*cli.Command{
-		c.pause(), c.resume(),
-		c.decide("approve", "let a task continue that waits for a person", "window agreed with the owners"),
-		c.decide("reject", "fail a task that waits for a person", "not before the backup"),
-		c.skip(), c.set(),
-	}
-}
-
-func holdable() accepts {
-	return accepts{named: []ref.Kind{ref.JobType, ref.Worker}, runs: true, changes: true}
+func holdable() target.Accepts {
+	return target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker}, Runs: true, Changes: true}
 }
 
 func (c *commands) pause() *cli.Command {
@@ -40,21 +36,21 @@ Examples:
   roundsman pause scrub -r "disk swap"
   roundsman pause scrub@
   roundsman pause node-a -r "slow disk"`,
-		Flags: flags(some(reasonFlag())),
-		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+		Flags: ui.With(ui.ReasonFlag()),
+		Action: target.On(c.Program, holdable(), func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			switch {
-			case t.kind == ref.Worker:
-				return to("workers cordon", t.name).with(ctx, ui.FlagReason), nil
-			case t.isRun():
-				return to("runs pause", t.run.WorkflowID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			case t.Kind == ref.Worker:
+				return target.Act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionCordon) }).Uses(ui.FlagReason), nil
+			case t.IsRun():
+				return target.Act(t.Run.WorkflowID, func() error { return runs.Pause(c.Program, ctx, client, t.Run) }).Uses(ui.FlagReason), nil
 			}
-			if known, err := jobtypes.Of(client).Get(ctx.Context, t.name); err == nil {
+			if known, err := jobtypes.Of(client).Get(ctx.Context, t.Name); err == nil {
 				for _, run := range known.Running {
 					open := ref.OfRun(run.WorkflowID)
 					c.Complain("note: %s continues; to pause it: roundsman pause %s", open, open)
 				}
 			}
-			return to("jobtypes pause", t.name).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			return target.Act(t.Name, func() error { return typecli.Pause(c.Program, ctx, client, t.Name) }).Uses(ui.FlagReason), nil
 		}),
 	}
 }
@@ -69,7 +65,7 @@ const (
 
 func (c *commands) resume() *cli.Command {
 	a := holdable()
-	a.keys = true
+	a.Keys = true
 	return &cli.Command{
 		Name: "resume", ArgsUsage: "REF...", Usage: "lift a pause or another hold",
 		Description: `A job type can be paused, or disabled by its retry budget. A run can be paused, or held after a failure. A worker can be
@@ -82,7 +78,7 @@ Examples:
   roundsman resume scrub@
   roundsman resume node-a
   roundsman resume scrub:/srv/a.bin`,
-		Flags: flags(some(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget, done, failure or all"}, reasonFlag())),
+		Flags: ui.With(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget, done, failure or all"}, ui.ReasonFlag()),
 		Before: func(ctx *cli.Context) error {
 			switch kind := ctx.String(flagKind); kind {
 			case "", holdPause, holdBudget, holdFailure, holdDone, holdAll:
@@ -91,33 +87,33 @@ Examples:
 				return ui.Usagef("--kind %s: must be pause, budget, done, failure or all", kind)
 			}
 		},
-		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+		Action: target.On(c.Program, a, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 			if err := checkKind(t, ctx.String(flagKind)); err != nil {
-				return old{}, err
+				return target.Effect{}, err
 			}
 			switch {
-			case t.isKey() && ctx.String(flagKind) == holdBudget:
-				return to("jobtypes re-enable", t.parsed.Name).and("--key=" + t.parsed.Key).uses(flagKind), nil
-			case t.isKey():
-				return to("jobs forgive", t.parsed.Name, t.parsed.Key).uses(flagKind), nil
-			case t.kind == ref.Worker:
-				return to("workers uncordon", t.name).with(ctx, ui.FlagReason).uses(flagKind), nil
-			case t.isRun():
-				return c.resumeRun(ctx, client, t.run)
+			case t.IsKey() && ctx.String(flagKind) == holdBudget:
+				return target.Act(t.Text, func() error { return typecli.ReEnable(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).Uses(flagKind), nil
+			case t.IsKey():
+				return target.Act(t.Text, func() error { return runs.Forgive(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).Uses(flagKind), nil
+			case t.Kind == ref.Worker:
+				return target.Act(t.Name, func() error { return workers.Operate(c.Program, ctx, client, t.Name, starter.ActionUncordon) }).Uses(ui.FlagReason, flagKind), nil
+			case t.IsRun():
+				return c.resumeRun(ctx, client, t.Run)
 			}
-			return c.resumeType(ctx, client, t.name)
+			return c.resumeType(ctx, client, t.Name)
 		}),
 	}
 }
 
-func checkKind(t target, kind string) error {
+func checkKind(t target.Target, kind string) error {
 	what, kinds := "a job type", []string{holdPause, holdBudget}
 	switch {
-	case t.isKey():
+	case t.IsKey():
 		what, kinds = "a key", []string{holdBudget, holdDone}
-	case t.kind == ref.Worker:
+	case t.Kind == ref.Worker:
 		what, kinds = "a worker", []string{holdPause}
-	case t.isRun():
+	case t.IsRun():
 		what, kinds = "a run", []string{holdPause, holdFailure}
 	}
 	if kind == "" || kind == holdAll || slices.Contains(kinds, kind) {
@@ -127,23 +123,28 @@ func checkKind(t target, kind string) error {
 }
 
 // resumeRun lifts the pause of a run, or lets one end that is held after a failure.
-func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run starter.RunRef) (old, error) {
+func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run starter.RunRef) (target.Effect, error) {
 	kind := ctx.String(flagKind)
 	if (kind == "" || kind == holdAll) && run.Kind() == starter.KindDAG {
 		shown, err := client.Runs().Show(ctx.Context, run)
 		if err != nil {
-			return old{}, err
+			return target.Effect{}, err
 		}
 		kind, err = kindOfRun(ref.OfRun(run.WorkflowID), kind, shown.Paused, shown.Phase == contract.PhaseHeld)
 		if err != nil {
-			return old{}, err
+			return target.Effect{}, err
 		}
 	}
-	pause, failure := to("runs resume", run.WorkflowID).uses(flagKind), to("dag release", run.WorkflowID).uses(flagKind)
+	pause := target.Act(run.WorkflowID, func() error { return runs.Resume(c.Program, ctx, client, run) }).Uses(flagKind)
+	failure := target.Act(run.WorkflowID, func() error { return dag.Release(c.Program, ctx, client, run) }).Uses(flagKind)
 	switch {
 	case kind == holdAll && run.Kind() == starter.KindDAG:
-		if err := c.forward(ctx, pause); err != nil {
-			return old{}, err
+		lift := failure.Do
+		failure.Do = func() error {
+			if err := pause.Do(); err != nil {
+				return err
+			}
+			return lift()
 		}
 		return failure, nil
 	case kind == holdFailure:
@@ -169,34 +170,36 @@ func twoHolds(name, first, second string) error {
 	return starter.Invalidf("%s has two holds, write one of:\n  roundsman resume %s --kind %s\n  roundsman resume %s --kind %s", name, name, first, name, second)
 }
 
-func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name string) (old, error) {
+func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name string) (target.Effect, error) {
 	kind := ctx.String(flagKind)
 	if kind == "" || kind == holdAll {
 		known, err := jobtypes.Of(client).Get(ctx.Context, name)
 		if err != nil {
-			return old{}, err
+			return target.Effect{}, err
 		}
 		types := []jobtypes.JobType{known}
 		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
 		switch known = types[0]; {
 		case known.Paused && known.HeldBack != nil && kind == holdAll:
-			if err := c.forward(ctx, to("jobtypes resume", name).uses(flagKind)); err != nil {
-				return old{}, err
-			}
-			kind = holdBudget
+			return target.Act(name, func() error {
+				if err := typecli.Resume(c.Program, ctx, client, name); err != nil {
+					return err
+				}
+				return typecli.ReEnable(c.Program, ctx, client, name, "")
+			}).Uses(flagKind), nil
 		case known.Paused && known.HeldBack != nil:
-			return old{}, twoHolds(name, holdPause, holdBudget)
+			return target.Effect{}, twoHolds(name, holdPause, holdBudget)
 		case known.HeldBack != nil:
 			kind = holdBudget
 		}
 	}
 	if kind == holdBudget {
-		return to("jobtypes re-enable", name).uses(flagKind), nil
+		return target.Act(name, func() error { return typecli.ReEnable(c.Program, ctx, client, name, "") }).Uses(flagKind), nil
 	}
-	return to("jobtypes resume", name).uses(flagKind), nil
+	return target.Act(name, func() error { return typecli.Resume(c.Program, ctx, client, name) }).Uses(flagKind), nil
 }
 
-func (c *commands) decide(name, usage, reason string) *cli.Command {
+func (c *commands) decide(name, usage, reason string, decide func(*ui.Program, *cli.Context, *starter.Client, starter.ItemRef) error) *cli.Command {
 	return &cli.Command{
 		Name: name, ArgsUsage: "RUN/TASK...", Usage: usage,
 		Description: `A RUN without a task is refused, with one line for each of its tasks that waits for a person, sub-DAGs included.
@@ -204,12 +207,12 @@ func (c *commands) decide(name, usage, reason string) *cli.Command {
 Examples:
   roundsman ` + name + ` nightly/gate
   roundsman ` + name + ` nightly@december/sub/gate -r "` + reason + `"`,
-		Flags: flags(some(reasonFlag())),
-		Action: c.on(accepts{items: true, runs: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
-			if !t.isItem() {
-				return old{}, openApprovals(ctx.Context, client, name, t.run)
+		Flags: ui.With(ui.ReasonFlag()),
+		Action: target.On(c.Program, target.Accepts{Items: true, Runs: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+			if !t.IsItem() {
+				return target.Effect{}, openApprovals(ctx.Context, client, name, t.Run)
 			}
-			return to("dag "+name, t.item.Run.WorkflowID, t.item.ID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			return target.Act(t.Item.String(), func() error { return decide(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason), nil
 		}),
 	}
 }
@@ -240,14 +243,14 @@ leave TYPE:KEY out for a time; a job of it that waits ends as canceled.
 Examples:
   roundsman skip nightly/report -r "not needed today"
   roundsman skip scrub:/srv/a.bin --for 7d`,
-		Flags: flags(some(
-			&cli.StringFlag{Name: flagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, reasonFlag(),
-		)),
-		Action: c.on(accepts{items: true, keys: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-			if t.isKey() {
-				return to("jobs mark-done", t.parsed.Name, t.parsed.Key).with(ctx, flagFor), nil
+		Flags: ui.With(
+			&cli.StringFlag{Name: runs.FlagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, ui.ReasonFlag(),
+		),
+		Action: target.On(c.Program, target.Accepts{Items: true, Keys: true, Changes: true}, func(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+			if t.IsKey() {
+				return target.Act(t.Text, func() error { return runs.MarkDone(c.Program, ctx, client, t.Parsed.Name, t.Parsed.Key) }).Uses(runs.FlagFor), nil
 			}
-			return to("dag skip", t.item.Run.WorkflowID, t.item.ID).with(ctx, ui.FlagReason), nil
+			return target.Act(t.Item.String(), func() error { return dag.Skip(c.Program, ctx, client, t.Item) }).Uses(ui.FlagReason), nil
 		}),
 	}
 }
@@ -266,74 +269,47 @@ Examples:
   roundsman set node-a max_execute=8
   roundsman set node-a max_execute=
   roundsman set pool/db size=10`,
-		Flags: flags(some(
-			fileFlag("add the tasks in `FILE` to a run of a DAG"),
-			&cli.StringFlag{Name: "restore", Usage: "restore the settings before audit entry `SEQ`, or last"}, reasonFlag(),
-		)),
+		Flags: ui.With(
+			ui.FileFlag("add the tasks in `FILE` to a run of a DAG"),
+			&cli.StringFlag{Name: flagRestore, Usage: "restore the settings before audit entry `SEQ`, or last"}, ui.ReasonFlag(),
+		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			t, err := c.target(ctx.Context, client, ctx.Args().First(), accepts{named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, runs: true, changes: true})
+			t, err := target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, Runs: true, Changes: true}.Resolve(ctx.Context, client, ctx.Args().First())
 			if err != nil {
 				return err
 			}
-			line, err := setLine(ctx, t)
+			effect, err := c.setTarget(ctx, client, t)
 			if err != nil {
 				return err
 			}
-			return c.forward(ctx, line)
+			return effect.Run(ctx)
 		}),
 	}
 }
 
-func setLine(ctx *cli.Context, t target) (old, error) {
-	given, restore := ctx.Args().Tail(), ctx.String("restore")
+func (c *commands) setTarget(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
+	given, restore := ctx.Args().Tail(), ctx.String(flagRestore)
 	switch {
-	case t.isRun() && ctx.IsSet(flagFile):
-		return to("dag add-tasks", t.run.WorkflowID, ctx.String(flagFile)).uses(flagFile), nil
-	case t.kind == ref.JobType && restore != "":
-		line := to("jobtypes restore", t.name).uses("restore")
-		if restore != "last" {
-			line = line.and("--entry=" + restore)
-		}
-		return line, nil
+	case t.IsRun() && ctx.IsSet(ui.FlagFile):
+		return target.Act(t.Run.WorkflowID, func() error { return dag.AddTasks(c.Program, ctx, client, t.Run, ctx.String(ui.FlagFile)) }).Uses(ui.FlagFile), nil
+	case t.Kind == ref.JobType && restore != "":
+		return target.Act(t.Name, func() error { return typecli.Restore(c.Program, ctx, client, t.Name, restore) }).Uses(flagRestore), nil
 	case len(given) == 0:
-		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
-	case t.isRun():
-		return to("runs set", append([]string{t.run.WorkflowID}, given...)...), nil
-	case t.kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
+		return target.Effect{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
+	case t.IsRun():
+		return target.Act(t.Run.WorkflowID, func() error { return runs.Set(c.Program, ctx, client, t.Run, given) }), nil
+	case t.Kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
 		without := given[slices.IndexFunc(given, hasNoValue)]
-		return old{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.name)
-	case t.kind == ref.JobType:
-		return to("jobtypes set", append([]string{t.name}, given...)...), nil
-	case t.kind == ref.Pool:
-		return poolLine(ctx, t, given)
+		return target.Effect{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.Name)
+	case t.Kind == ref.JobType:
+		return target.Act(t.Name, func() error { return typecli.Set(c.Program, ctx, client, t.Name, given) }), nil
+	case t.Kind == ref.Pool:
+		return target.Act(t.Name, func() error { return workers.ResizePool(c.Program, ctx, client, t.Name, given) }), nil
 	}
-	line := to("workers resize", t.name).with(ctx, ui.FlagReason)
-	for _, pair := range given {
-		key, value, ok := strings.Cut(pair, "=")
-		switch {
-		case !ok || key != "max_execute" && key != "max_detect":
-			return old{}, ui.Usagef("%s: a worker has max_execute=N and max_detect=N", pair)
-		case value == "":
-			line = line.and("--reset")
-		default:
-			line = line.and("--" + strings.ReplaceAll(key, "_", "-") + "=" + value)
-		}
-	}
-	return line, nil
+	return target.Act(t.Name, func() error { return workers.Resize(c.Program, ctx, client, t.Name, given) }).Uses(ui.FlagReason), nil
 }
 
 func hasNoValue(pair string) bool {
 	_, value, ok := strings.Cut(pair, "=")
 	return ok && value == ""
-}
-
-func poolLine(_ *cli.Context, t target, given []string) (old, error) {
-	size, ok := strings.CutPrefix(given[0], "size=")
-	if !ok || len(given) > 1 {
-		return old{}, ui.Usagef("%s: a pool has size=N; size= goes back to the declared size", strings.Join(given, " "))
-	}
-	if size == "" {
-		size = "0"
-	}
-	return to("pools resize", t.name).and("--size=" + size), nil
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/holds"
 )
 
 func TestResumeRefusesAKindThatTheTargetCannotHave(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		what  string
-		of    target
+		of    target.Target
 		kinds []string
 	}{
-		{"a job type", target{kind: ref.JobType, name: "scrub"}, []string{holdPause, holdBudget}},
-		{"a run", target{run: starter.RunRef{WorkflowID: "dag/nightly/1"}}, []string{holdPause, holdFailure}},
-		{"a worker", target{kind: ref.Worker, name: "node-a"}, []string{holdPause}},
-		{"a key", target{parsed: ref.Ref{Name: "scrub", Key: "a", HasKey: true}}, []string{holdBudget, holdDone}},
+		{"a job type", target.Target{Kind: ref.JobType, Name: "scrub"}, []string{holdPause, holdBudget}},
+		{"a run", target.Target{Run: starter.RunRef{WorkflowID: "dag/nightly/1"}}, []string{holdPause, holdFailure}},
+		{"a worker", target.Target{Kind: ref.Worker, Name: "node-a"}, []string{holdPause}},
+		{"a key", target.Target{Parsed: ref.Ref{Name: "scrub", Key: "a", HasKey: true}}, []string{holdBudget, holdDone}},
 	}
 	for _, test := range tests {
 		for _, kind := range []string{"", holdPause, holdBudget, holdFailure, holdDone, holdAll} {
@@ -62,36 +62,13 @@ func TestResumeOfARunThatIsPausedAndHeld(t *testing.T) {
 
 func TestSetRefusesAKeyWithoutAValueAndNoOther(t *testing.T) {
 	t.Parallel()
-	set := func(words ...string) (old, error) {
+	set := func(words ...string) (target.Effect, error) {
 		flags := flag.NewFlagSet("set", flag.ContinueOnError)
 		require.NoError(t, flags.Parse(append([]string{"scrub"}, words...)))
-		return setLine(cli.NewContext(cli.NewApp(), flags, nil), target{kind: ref.JobType, name: "scrub"})
+		return (&commands{}).setTarget(cli.NewContext(cli.NewApp(), flags, nil), nil, target.Target{Kind: ref.JobType, Name: "scrub"})
 	}
-	line, err := set("params.token=YWJj=")
+	_, err := set("params.token=YWJj=")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"scrub", "params.token=YWJj="}, line.args)
 	_, err = set("a=1", "b=")
 	require.ErrorContains(t, err, "b= has no value")
-}
-
-// TestStandardInputHasOneReferencePerLine: a key may have spaces.
-func TestStandardInputHasOneReferencePerLine(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, []string{"scrub:/srv/a b.bin", "fsck"}, linesOf("scrub:/srv/a b.bin\r\n\nfsck\n"))
-}
-
-func TestAThingWithTwoHoldsIsNamedOnce(t *testing.T) {
-	t.Parallel()
-	listed := []holds.Hold{{Kind: holds.Pause, Ref: "scrub"}, {Kind: holds.Pause, Ref: "fsck"}, {Kind: holds.Budget, Ref: "scrub"}}
-	assert.Equal(t, []string{"scrub", "fsck"}, held(listed))
-}
-
-func TestARunWithoutAnItemNamesTheNextStep(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"scrub", "scrub@last"} {
-		_, err := (&commands{}).target(t.Context(), nil, text, accepts{items: true})
-		require.EqualError(t, err, text+" is a run: this command takes RUN/ITEM; `roundsman jobs "+text+"` lists its items")
-	}
-	_, err := (&commands{}).target(t.Context(), nil, "scrub@last", accepts{keys: true})
-	require.EqualError(t, err, "scrub@last is a run: this command takes TYPE:KEY")
 }

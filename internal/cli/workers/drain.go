@@ -3,12 +3,16 @@ package workers
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/workerview"
 )
@@ -16,37 +20,24 @@ import (
 // drainLook is the interval between two reads of a draining worker.
 const drainLook = time.Second
 
-func (c *commands) workersDrain() *cli.Command {
+func (c *commands) drain() *cli.Command {
 	return &cli.Command{
-		Name: "drain", ArgsUsage: "WORKER", Usage: "take no new work and wait until nothing runs there; the process is meant to end",
-		Description: `Running jobs may finish. A line is printed whenever they change. Interrupting the command
-or --timeout ends the waiting, not the drain: uncordon does that. --dry-run drains nothing and estimates when the
-worker is free, by the progress of its jobs, the estimates of their proposals and the durations of past jobs of
-their types. It names the jobs without an estimate.
+		Name: "drain", ArgsUsage: "WORKER", Usage: "pause a worker and wait until it is idle",
+		Description: `It takes no new work; running jobs may finish. Ctrl-C ends the waiting, the worker stays paused. --dry-run reports
+whether and when its node may be rebooted.
 
 Examples:
-  roundsman drain node-a
   roundsman drain node-a --dry-run
-  roundsman drain node-a --reason "new disks" --timeout 30m && ssh node-a systemctl stop roundsman-worker
-  roundsman drain node-a --no-wait`,
-		Flags: ui.With(
-			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
-			&cli.BoolFlag{Name: ui.FlagDryRun, Usage: "drain nothing: print when the worker would be free"},
-			&cli.BoolFlag{Name: "no-wait", Usage: "return at once"},
-			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1 (default: wait as long as it takes)"},
-		),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
+  roundsman drain node-a -r kernel --timeout 1h
+  roundsman resume node-a`,
+		Flags: ui.With(&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1"}, ui.ReasonFlag(), ui.DryRunFlag()),
+		Action: target.All(c.Program, target.Accepts{Named: []ref.Kind{ref.Worker}}, func(ctx *cli.Context, client *starter.Client, t target.Target) error {
 			if ctx.Bool(ui.FlagDryRun) {
-				return c.foretellDrain(ctx, client, id)
+				return c.foretellDrain(ctx, client, t.Name)
 			}
-			after, err := client.Workers().Operate(ctx.Context, id, starter.ActionDrain, c.Operator(), ctx.String(ui.FlagReason))
+			after, err := client.Workers().Operate(ctx.Context, t.Name, starter.ActionDrain, c.Operator(), ctx.String(ui.FlagReason))
 			if err != nil {
 				return err
-			}
-			if ctx.Bool("no-wait") {
-				// The worker stops its shared queues itself. Without an answer now it does so within a minute.
-				_, _ = client.Workers().Refresh(ctx.Context, id)
-				return c.Done(ctx, after, "%s", operated(after))
 			}
 			return c.awaitDrained(ctx, client, after)
 		}),
@@ -84,54 +75,44 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 	}
 }
 
-func (c *commands) workersResize() *cli.Command {
-	return &cli.Command{
-		Name: "resize", ArgsUsage: "WORKER", Usage: "change how much a worker runs at once, without a restart",
-		Description: `The new caps hold at once, and over restarts of the worker, until the next resize. A job that runs above
-a smaller cap continues.
-
-Examples:
-  roundsman set node-a max_execute=8
-  roundsman set node-a max_execute=1 --max-detect 1 --reason "rebuilding the array"
-  roundsman workers resize node-a --reset`,
-		Flags: ui.With(
-			&cli.IntFlag{Name: ui.FlagMaxDetect, Usage: "at most `N` detections at once (default: as it is)"},
-			&cli.IntFlag{Name: ui.FlagMaxExecute, Usage: "at most `N` jobs at once (default: as it is)"},
-			&cli.BoolFlag{Name: "reset", Usage: "restore the limits from the start of the worker"},
-			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
-		),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
-			if err := checkResize(ctx); err != nil {
-				return err
-			}
-			after, err := client.Workers().Resize(ctx.Context, contract.ResizeWorkerInput{
-				ID: id, MaxDetect: ctx.Int(ui.FlagMaxDetect), MaxExecute: ctx.Int(ui.FlagMaxExecute), Reset: ctx.Bool("reset"),
-				By: c.Operator(), Reason: ctx.String(ui.FlagReason),
-			})
-			if err != nil {
-				return err
-			}
-			caps, note := after.Registration.Caps(), ""
-			if !inForce(ctx.Context, client, id, caps) {
-				note = "; its process has not confirmed it yet and will take it over within a minute, or when it is back"
-			}
-			return c.Done(ctx, after, "%s runs at most %d detect, %d execute%s", id, caps.MaxDetect, caps.MaxExecute, note)
-		}),
-	}
-}
-
-func checkResize(ctx *cli.Context) error {
-	if err := ui.CheckCaps(ctx); err != nil {
+// Resize changes how much a worker runs at once, over restarts of the worker. settings are max_detect=N and max_execute=N;
+// one without N restores the caps from the start of the worker. A job that runs above a smaller cap continues.
+func Resize(p *ui.Program, ctx *cli.Context, client *starter.Client, id string, settings []string) error {
+	input, err := resizing(settings)
+	if err != nil {
 		return err
 	}
-	given := ctx.IsSet(ui.FlagMaxDetect) || ctx.IsSet(ui.FlagMaxExecute)
-	switch {
-	case given && ctx.Bool("reset"):
-		return ui.Usagef("give either --reset or new caps, not both")
-	case !given && !ctx.Bool("reset"):
-		return ui.Usagef("nothing to change: give --max-detect, --max-execute or --reset")
+	input.ID, input.By, input.Reason = id, p.Operator(), ctx.String(ui.FlagReason)
+	after, err := client.Workers().Resize(ctx.Context, input)
+	if err != nil {
+		return err
 	}
-	return nil
+	caps, note := after.Registration.Caps(), ""
+	if !inForce(ctx.Context, client, id, caps) {
+		note = "; its process has not confirmed it yet and will take it over within a minute, or when it is back"
+	}
+	return p.Done(ctx, after, "%s runs at most %d detect, %d execute%s", id, caps.MaxDetect, caps.MaxExecute, note)
+}
+
+func resizing(settings []string) (input contract.ResizeWorkerInput, err error) {
+	for _, pair := range settings {
+		key, value, ok := strings.Cut(pair, "=")
+		limit, known := map[string]*int{"max_detect": &input.MaxDetect, "max_execute": &input.MaxExecute}[key]
+		switch {
+		case !ok || !known:
+			return input, ui.Usagef("%s: a worker has max_execute=N and max_detect=N", pair)
+		case value == "":
+			input.Reset = true
+			continue
+		}
+		if *limit, err = strconv.Atoi(value); err != nil || *limit < 1 || *limit > contract.MaxWorkerCap {
+			return input, ui.Usagef("%s: must be between 1 and %d; to run nothing there, pause the worker", pair, contract.MaxWorkerCap)
+		}
+	}
+	if input.Reset && input.MaxDetect+input.MaxExecute > 0 {
+		return input, ui.Usagef("a setting without a value restores both: give new caps for both, or for none")
+	}
+	return input, nil
 }
 
 // inForce refreshes the worker and reports whether it uses the caps within a few seconds.

@@ -12,66 +12,70 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// defaultPast is the default number of releases in a table.
 const (
-	defaultPast = 50
-	mostNames   = 500 // of a kind, in one view of admission
-	flagOnly    = "only"
+	mostPast  = 50  // releases in a table
+	mostNames = 500 // of a kind, in one view of admission
+	flagPast  = "past"
 )
 
-func (c *commands) locksCommand() *cli.Command {
+func (c *commands) resources() *cli.Command {
 	return &cli.Command{
-		Name: "locks", Usage: "who holds lanes, pools and objects, and who held them before",
-		Subcommands: []*cli.Command{c.locksList(), c.locksPast()},
-	}
-}
-
-func (c *commands) locksList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list who holds lanes, pools and objects, and how many wait",
-		Description: `Unused ones are not listed. --output json has lanes, pools and objects by
-themselves, all of them and in their own order.
+		Name: "resources", ArgsUsage: "[REF]", Usage: "list lanes, pools, objects: holders and waiters",
+		Description: `A resource that nothing holds or waits for is not listed. --past lists who held it before, and how long that was waited for.
 
 Examples:
   roundsman resources
-  roundsman resources --sort -waiting,since --limit 10
-  roundsman resources --output json | jq '.lanes[] | {name, held_by: .holder.workflow_id}'`,
-		Flags: ui.ListFlags(lockSorting().Flags(&cli.StringFlag{Name: flagOnly, Usage: "only `KIND/NAME`, like pool/db"})...),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			only := ctx.String(flagOnly)
-			view, err := pageWith(ctx.Context, client.Admission().View, only)
-			if err != nil {
+  roundsman resources pool/db
+  roundsman resources lane/disks --past`,
+		Flags: ui.ListFlags(&cli.BoolFlag{Name: flagPast, Usage: "list the holders before"}),
+		Action: func(ctx *cli.Context) error {
+			text := ctx.Args().First()
+			parsed, err := ref.Parse(text)
+			if text != "" && (err != nil || parsed.Kind != ref.Lane && parsed.Kind != ref.Pool && parsed.Kind != ref.Object) {
+				return ui.Usagef("%s is no resource: write lane/NAME, pool/NAME or object/NAME", text)
+			}
+			return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+				if ctx.Bool(flagPast) {
+					return c.pastHolders(ctx, client, parsed)
+				}
+				return ListResources(c.Program, ctx, client, text)
+			})(ctx)
+		},
+	}
+}
+
+// ListResources lists who holds lanes, pools and objects. only is one of them as KIND/NAME, or empty.
+func ListResources(p *ui.Program, ctx *cli.Context, client *starter.Client, only string) error {
+	view, err := pageWith(ctx.Context, client.Admission().View, only)
+	if err != nil {
+		return err
+	}
+	if only == "" {
+		notListed(p, view.LaneCount+view.PoolCount+view.ObjectCount-len(view.Lanes)-len(view.Pools)-len(view.Objects))
+	} else {
+		view.Lanes = slices.DeleteFunc(view.Lanes, func(l contract.AdmissionLane) bool { return "lane/"+l.Name != only })
+		view.Pools = slices.DeleteFunc(view.Pools, func(p contract.AdmissionPool) bool { return "pool/"+p.Name != only })
+		view.Objects = slices.DeleteFunc(view.Objects, func(o contract.AdmissionThing) bool { return "object/"+o.Name != only })
+		if len(view.Lanes)+len(view.Pools)+len(view.Objects) == 0 {
+			if err := declared(ctx, client, only); err != nil {
 				return err
 			}
-			if only == "" {
-				c.notListed(view.LaneCount + view.PoolCount + view.ObjectCount - len(view.Lanes) - len(view.Pools) - len(view.Objects))
-			} else {
-				view.Lanes = slices.DeleteFunc(view.Lanes, func(l contract.AdmissionLane) bool { return "lane/"+l.Name != only })
-				view.Pools = slices.DeleteFunc(view.Pools, func(p contract.AdmissionPool) bool { return "pool/"+p.Name != only })
-				view.Objects = slices.DeleteFunc(view.Objects, func(o contract.AdmissionThing) bool { return "object/"+o.Name != only })
-				if len(view.Lanes)+len(view.Pools)+len(view.Objects) == 0 {
-					if err := declared(ctx, client, only); err != nil {
-						return err
-					}
-				}
-			}
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"lanes": ui.OrEmpty(view.Lanes), "pools": ui.OrEmpty(view.Pools), "objects": ui.OrEmpty(view.Objects)})
-			}
-			all := locksOf(view)
-			shown, listed := lockSorting().Arrange(ctx, all), ui.NewTable("KIND", "NAME", "IN USE", "WAITING", "SINCE", "HELD BY")
-			for _, l := range shown {
-				listed.Add(ui.Text(l.kind), ui.Textf("%s", l.name), l.inUse, ui.Textf("%d", l.waiting), ui.Text(ui.Ago(l.since(), c.Env.Now())), ui.Textf("%s", usedBy(l.holders)))
-			}
-			c.PrintTable(listed, "no lane, pool or object is held or waited for")
-			c.More(len(shown), len(all))
-			return nil
-		}),
+		}
 	}
+	if ui.WantsData(ctx) {
+		return p.Answer(ctx, map[string]any{"lanes": ui.OrEmpty(view.Lanes), "pools": ui.OrEmpty(view.Pools), "objects": ui.OrEmpty(view.Objects)})
+	}
+	listed := ui.NewTable("KIND", "NAME", "IN USE", "WAITING", "SINCE", "HELD BY")
+	for _, l := range locksOf(view) {
+		listed.Add(ui.Text(l.kind), ui.Textf("%s", l.name), l.inUse, ui.Textf("%d", l.waiting), ui.Text(ui.Ago(l.since(), p.Env.Now())), ui.Textf("%s", usedBy(l.holders)))
+	}
+	p.PrintTable(listed, "no lane, pool or object is held or waited for")
+	return nil
 }
 
 // pageWith is the page of admission with the place of KIND/NAME in its order. Without a name it is the first one.
@@ -119,9 +123,9 @@ func declared(ctx *cli.Context, client *starter.Client, only string) error {
 }
 
 // notListed reports the number of names that do not fit into one answer of admission.
-func (c *commands) notListed(names int) {
+func notListed(p *ui.Program, names int) {
 	if names > 0 {
-		c.Complain("note: %d more names are not listed; the API pages them: GET /lanes, /pools, /objects", names)
+		p.Complain("note: %d more names are not listed; the API pages them: GET /lanes, /pools, /objects", names)
 	}
 }
 
@@ -157,71 +161,32 @@ func locksOf(view contract.AdmissionView) (all []lock) {
 	return all
 }
 
-func lockSorting() ui.Sorting[lock] {
-	return ui.Sorting[lock]{
-		ui.By("kind", func(l lock) string { return l.kind }),
-		ui.By("name", func(l lock) string { return l.name }),
-		ui.By("waiting", func(l lock) int { return l.waiting }),
-		ui.ByTime("since", lock.since),
+// pastHolders lists the newest releases. Admission remembers a few hundred of lanes, and as many of pools and objects.
+func (c *commands) pastHolders(ctx *cli.Context, client *starter.Client, of ref.Ref) error {
+	filter := contract.PastGrantsFilter{Limit: mostPast}
+	switch of.Kind { //nolint:exhaustive // the others are no resources
+	case ref.Lane:
+		filter.Lane = of.Name
+	case ref.Pool:
+		filter.Pool = of.Name
+	case ref.Object:
+		filter.Object = of.Name
 	}
-}
-
-func (c *commands) locksPast() *cli.Command {
-	return &cli.Command{
-		Name: "past", Usage: "list who held lanes, pools and objects before, for how long, and how long that was waited for",
-		Description: `The last release comes first. Admission remembers the newest few hundred turns in lanes, and as many uses of pools
-and objects. Jobs without a lane, a pool or an object are not in it.
-
-Examples:
-  roundsman resources --past --lane disks
-  roundsman resources --past --object volume/17
-  roundsman resources --past --pool db --limit 200 --output json | jq '.grants[] | {workflow_id, granted_at, released_at}'`,
-		Flags: ui.ListFlags(
-			&cli.StringFlag{Name: "lane", Usage: "only turns in lane `NAME`"},
-			&cli.StringFlag{Name: "pool", Usage: "only with pool `NAME`"},
-			&cli.StringFlag{Name: "object", Usage: "only with object `NAME`"},
-			&cli.StringFlag{Name: "run", Usage: "only grants of run `ID`"},
-			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show the last `N` releases, at most 1,000", Value: defaultPast},
-			pastSorting().Flag(),
-		),
-		Before: func(ctx *cli.Context) error {
-			if limit := ctx.Int(ui.FlagLimit); limit < 1 || limit > 1000 {
-				return ui.Usagef("--limit %d: give 1 to 1,000", limit)
-			}
-			return nil
-		},
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			past, err := client.Admission().PastGrants(ctx.Context, contract.PastGrantsFilter{
-				Lane: ctx.String("lane"), Pool: ctx.String("pool"), Object: ctx.String("object"), WorkflowID: ctx.String("run"), Limit: ctx.Int(ui.FlagLimit),
-			})
-			if err != nil {
-				return err
-			}
-			pastSorting().Sort(ctx, past.Grants)
-			if ui.WantsData(ctx) {
-				past.Grants = ui.OrEmpty(past.Grants)
-				return c.Answer(ctx, past, ui.Names(past.Grants, func(g contract.PastGrant) string { return g.WorkflowID })...)
-			}
-			listed := ui.NewTable("RELEASED", "HELD", "WAITED", "WHAT", "BY", "+FOR")
-			for _, g := range past.Grants {
-				listed.Add(ui.Text(ui.Ago(g.ReleasedAt, c.Env.Now())), ui.Text(ui.Span(g.ReleasedAt.Sub(g.GrantedAt))), ui.Text(ui.Span(g.GrantedAt.Sub(g.RequestedAt))),
-					ui.Textf("%s", things(g)), ui.Textf("%s", g.WorkflowID), ui.Textf("%s", g.For))
-			}
-			c.PrintTable(listed, "nothing that matches was released, as far as admission remembers")
-			return nil
-		}),
+	past, err := client.Admission().PastGrants(ctx.Context, filter)
+	if err != nil {
+		return err
 	}
-}
-
-func pastSorting() ui.Sorting[contract.PastGrant] {
-	type grant = contract.PastGrant
-	return ui.Sorting[grant]{
-		ui.ByTime("released", func(g grant) time.Time { return g.ReleasedAt }),
-		ui.By("held", func(g grant) time.Duration { return g.ReleasedAt.Sub(g.GrantedAt) }),
-		ui.By("waited", func(g grant) time.Duration { return g.GrantedAt.Sub(g.RequestedAt) }),
-		ui.By("what", things),
-		ui.By("by", func(g grant) string { return g.WorkflowID }),
+	if ui.WantsData(ctx) {
+		past.Grants = ui.OrEmpty(past.Grants)
+		return c.Answer(ctx, past, ui.Names(past.Grants, func(g contract.PastGrant) string { return g.WorkflowID })...)
 	}
+	listed := ui.NewTable("RELEASED", "HELD", "WAITED", "WHAT", "BY", "+FOR")
+	for _, g := range past.Grants {
+		listed.Add(ui.Text(ui.Ago(g.ReleasedAt, c.Env.Now())), ui.Text(ui.Span(g.ReleasedAt.Sub(g.GrantedAt))), ui.Text(ui.Span(g.GrantedAt.Sub(g.RequestedAt))),
+			ui.Textf("%s", things(g)), ui.Textf("%s", g.WorkflowID), ui.Textf("%s", g.For))
+	}
+	c.PrintTable(listed, "nothing that matches was released, as far as admission remembers")
+	return nil
 }
 
 func things(g contract.PastGrant) string {

@@ -16,62 +16,23 @@ import (
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
-func (c *commands) workersShow() *cli.Command {
-	return &cli.Command{
-		Name: "show", ArgsUsage: "WORKER", Usage: "show one worker with its capabilities, jobs and history",
-		Description: `The jobs are those of the worker's own process. If it does not answer, dead or cut off, they are those that
-open runs have there. The states of a job in the process are: running, ending (canceled), reporting (ended, the
-server has not taken the outcome yet) and zombie (ignores the cancellation).
-
-Examples:
-  roundsman show node-a
-  roundsman show node-a -s zombie
-  roundsman show node-a --output json | jq .report.jobs`,
-		Flags: ui.ListFlags(&cli.StringSliceFlag{
-			Name: "state", Aliases: []string{"s"},
-			Usage: "only jobs in `STATE`: running, ending, reporting, zombie; may be given several times",
-		}),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
-			states, err := workerJobStates(ctx.StringSlice("state"))
-			if err != nil {
-				return err
-			}
-			shown, err := workerview.Shown(ctx.Context, client, id)
-			if err != nil {
-				return err
-			}
-			verdict, fault := workerview.MayReboot(ctx.Context, client, shown)
-			c.Note(fault)
-			keepJobs(shown.Report, states)
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, struct {
-					workerview.ShownWorker
-					Reboot workerview.Reboot `json:"reboot"`
-				}{shown, verdict}, id)
-			}
-			c.showWorker(shown, verdict.Text)
-			return nil
-		}),
+// Show shows one worker. Its jobs are those of the worker's own process. If it does not answer, they are those that open
+// runs have there.
+func Show(p *ui.Program, ctx *cli.Context, client *starter.Client, id string) error {
+	shown, err := workerview.Shown(ctx.Context, client, id)
+	if err != nil {
+		return err
 	}
-}
-
-func workerJobStates(written []string) ([]contract.WorkerJobState, error) {
-	var states []contract.WorkerJobState
-	for _, name := range written {
-		state := contract.WorkerJobState(name)
-		if !slices.Contains(contract.WorkerJobStates(), state) {
-			return nil, ui.Usagef("--state %s: must be one of %v", name, contract.WorkerJobStates())
-		}
-		states = append(states, state)
+	verdict, fault := workerview.MayReboot(ctx.Context, client, shown)
+	p.Note(fault)
+	if ui.WantsData(ctx) {
+		return p.Answer(ctx, struct {
+			workerview.ShownWorker
+			Reboot workerview.Reboot `json:"reboot"`
+		}{shown, verdict}, id)
 	}
-	return states, nil
-}
-
-// keepJobs keeps the jobs in one of the states, or all jobs if there are none.
-func keepJobs(report *contract.WorkerReport, states []contract.WorkerJobState) {
-	if report != nil && len(states) > 0 {
-		report.Jobs = slices.DeleteFunc(report.Jobs, func(job contract.WorkerJob) bool { return !slices.Contains(states, job.State) })
-	}
+	(&commands{p}).showWorker(shown, verdict.Text)
+	return nil
 }
 
 // lastBeat returns the age of the last heartbeat. The registry has it only for workers that are late.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,104 +13,77 @@ import (
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
-func (c *commands) workersCommand() *cli.Command {
+func (c *commands) workers() *cli.Command {
 	return &cli.Command{
-		Name: "workers", Usage: "list, show and operate the worker processes",
-		Subcommands: []*cli.Command{
-			c.workersList(), c.workersShow(),
-			c.workersDrain(),
-			c.workersAct(starter.ActionCordon, "take no new work; running jobs may finish"),
-			c.workersAct(starter.ActionUncordon, "take work again after drain or cordon"),
-			c.workersAct(starter.ActionRemove, "take it out of the registry; a living one registers again"),
-			c.workersResize(), c.workersCleanup(),
-		},
-	}
-}
+		Name: "workers", Usage: "list workers, their state and free slots",
+		Description: `Of several labels a worker has all; K!=V is each worker without that label.
 
-func (c *commands) workersList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list workers, their state and slots",
-		Description: `Examples:
+Examples:
   roundsman workers
-  roundsman workers --sort -executing --limit 10
-  roundsman workers -s ONLINE --output json | jq -r '.workers[].registration.host'
-
-AGE is for how long it has been in its state; DETECT and EXECUTE are slots in use and in all, as the
-worker said with its last heartbeat.`,
-		Flags: ui.ListFlags(workerSorting().Flags(
-			&cli.BoolFlag{Name: "online", Usage: "only workers that are ONLINE"},
-			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
-			&cli.StringSliceFlag{Name: flagLabel, Aliases: []string{"l"}, Usage: "only workers with the labels `K=V,K!=V`"},
-			&cli.StringSliceFlag{Name: flagOnlyState, Usage: "only workers in `STATE`; may be given several times"},
-		)...),
+  roundsman workers -l role=storage,rack!=r7
+  roundsman workers -s OFFLINE -o name
+  roundsman workers --output json | jq -r '.workers[].registration.host'`,
+		Flags: ui.ListFlags(
+			ui.StateFlag(strings.Join(states(), ", "), states()...),
+			&cli.StringSliceFlag{Name: flagLabel, Aliases: []string{"l"}, Usage: "only with the labels `K=V,K!=V`"},
+		),
 		Before: func(ctx *cli.Context) error {
-			_, err := readSelector(ctx.StringSlice(flagLabel))
+			_, _, err := filterOf(ctx)
 			return err
 		},
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			labels, err := readSelector(ctx.StringSlice(flagLabel))
-			if err != nil {
-				return err
-			}
-			registry, err := client.Workers().Registry(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
-			if err != nil {
-				return err
-			}
-			if registry.Incomplete {
-				c.Complain("%s: the worker registry is new: living workers may not have registered yet; try again in a moment", c.Env.Own.Name())
-			}
-			only := ctx.StringSlice(flagOnlyState)
-			registry.Workers = slices.DeleteFunc(registry.Workers, func(w contract.WorkerDetail) bool {
-				return len(only) > 0 && !slices.Contains(only, string(w.State)) || !labels.has(w.Registration.Labels)
-			})
-			loads, err := workerview.Loads(ctx.Context, client, registry.Workers)
-			if err != nil {
-				c.Complain("%s: slots in use are not known: %v", c.Env.Own.Name(), err)
-			}
-			listed := workerSorting().Arrange(ctx, workerview.ListedWorkers(registry.Workers, loads))
-			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"workers": listed, "incomplete": registry.Incomplete}, ui.Names(listed, idOf)...)
-			}
-			if len(listed) == 0 && (len(labels) > 0 || len(only) > 0) {
-				c.Remark("no worker matches")
-				return nil
-			}
-			c.printWorkers(listed)
-			c.More(len(listed), len(registry.Workers))
-			return nil
-		}),
+		Action:      c.Connected(c.list),
+		Subcommands: []*cli.Command{c.cleanup()},
 	}
 }
 
-const (
-	// flagOnlyState carries the --state of the verb.
-	flagOnlyState = "only-state"
-	flagLabel     = "label"
-)
-
-func idOf(worker workerview.ListedWorker) string { return worker.Registration.ID }
-
-func workerSorting() ui.Sorting[workerview.ListedWorker] {
-	type worker = workerview.ListedWorker
-	load := func(w worker) workerview.WorkerLoad {
-		if w.Load == nil {
-			return workerview.WorkerLoad{}
-		}
-		return *w.Load
-	}
-	return ui.Sorting[worker]{
-		ui.By("id", idOf),
-		ui.By("state", func(w worker) string { return string(w.State) }),
-		ui.ByTime("since", func(w worker) time.Time { return w.Since }),
-		ui.ByTime("beat", func(w worker) time.Time { return w.LastBeat }),
-		ui.By("detecting", func(w worker) int { return load(w).Detecting }),
-		ui.By("executing", func(w worker) int { return load(w).Executing }),
-		ui.By("free", func(w worker) int { return w.Caps.MaxExecute - load(w).Executing }),
-		ui.By("host", func(w worker) string { return w.Registration.Host }),
-		ui.By("version", func(w worker) string { return w.Registration.Version }),
-		ui.ByTime("registered", func(w worker) time.Time { return w.RegisteredAt }),
-	}
+func states() []string {
+	return ui.Names([]contract.WorkerState{
+		contract.WorkerOnline, contract.WorkerUnreachable, contract.WorkerOffline, contract.WorkerDraining, contract.WorkerCordoned, contract.WorkerDeleted,
+	}, func(state contract.WorkerState) string { return string(state) })
 }
+
+func filterOf(ctx *cli.Context) (only []string, labels selector, err error) {
+	only, err = ui.States(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	labels, err = readSelector(ctx.StringSlice(flagLabel))
+	return only, labels, err
+}
+
+func (c *commands) list(ctx *cli.Context, client *starter.Client) error {
+	only, labels, err := filterOf(ctx)
+	if err != nil {
+		return err
+	}
+	registry, err := client.Workers().Registry(ctx.Context, contract.WorkersQueryInput{Deleted: slices.Contains(only, string(contract.WorkerDeleted))})
+	if err != nil {
+		return err
+	}
+	if registry.Incomplete {
+		c.Complain("%s: the worker registry is new: living workers may not have registered yet; try again in a moment", c.Env.Own.Name())
+	}
+	registry.Workers = slices.DeleteFunc(registry.Workers, func(w contract.WorkerDetail) bool {
+		return len(only) > 0 && !slices.Contains(only, string(w.State)) || !labels.has(w.Registration.Labels)
+	})
+	loads, err := workerview.Loads(ctx.Context, client, registry.Workers)
+	if err != nil {
+		c.Complain("%s: slots in use are not known: %v", c.Env.Own.Name(), err)
+	}
+	listed := workerview.ListedWorkers(registry.Workers, loads)
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, map[string]any{"workers": listed, "incomplete": registry.Incomplete},
+			ui.Names(listed, func(worker workerview.ListedWorker) string { return worker.Registration.ID })...)
+	}
+	if len(listed) == 0 && (len(labels) > 0 || len(only) > 0) {
+		c.Remark("no worker matches")
+		return nil
+	}
+	c.printWorkers(listed)
+	return nil
+}
+
+const flagLabel = "label"
 
 func (c *commands) printWorkers(workers []workerview.ListedWorker) {
 	now, listed := c.Env.Now(), ui.NewTable("WORKER", "STATE", "AGE", "LAST BEAT", "DETECT", "EXECUTE", "HOST", "VERSION", "LABELS", "+HANDLERS", "+REGISTERED")
@@ -190,29 +162,22 @@ func labelsOf(labels map[string]string) string {
 	return strings.Join(parts, ",")
 }
 
-func (c *commands) workersAct(action starter.WorkerAction, usage string) *cli.Command {
-	return &cli.Command{
-		Name: string(action), ArgsUsage: "WORKER", Usage: usage,
-		Description: fmt.Sprintf("Examples:\n  roundsman workers %s node-a\n  roundsman workers %s node-a --reason \"new disks\"", action, action),
-		Flags:       ui.With(&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"}),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
-			after, err := client.Workers().Operate(ctx.Context, id, action, c.Operator(), ctx.String(ui.FlagReason))
-			if err != nil {
-				return err
-			}
-			if action != starter.ActionRemove {
-				// The worker starts or stops its shared queues itself. Without an answer now it does so within
-				// a minute.
-				_, _ = client.Workers().Refresh(ctx.Context, id)
-			}
-			return c.Done(ctx, after, "%s", operated(after))
-		}),
+// Operate changes the mode of a worker, or removes it.
+func Operate(p *ui.Program, ctx *cli.Context, client *starter.Client, id string, action starter.WorkerAction) error {
+	after, err := client.Workers().Operate(ctx.Context, id, action, p.Operator(), ctx.String(ui.FlagReason))
+	if err != nil {
+		return err
 	}
+	if action != starter.ActionRemove {
+		// The worker starts or stops its shared queues itself. Without an answer now it does so within a minute.
+		_, _ = client.Workers().Refresh(ctx.Context, id)
+	}
+	return p.Done(ctx, after, "%s", operated(after))
 }
 
-func (c *commands) workersCleanup() *cli.Command {
+func (c *commands) cleanup() *cli.Command {
 	return &cli.Command{
-		Name: "cleanup", Usage: "remove workers that have been OFFLINE for long from the registry",
+		Name: "cleanup", Hidden: true, Usage: "remove workers that have been OFFLINE for long from the registry",
 		Description: `Examples:
   roundsman workers cleanup
   roundsman workers cleanup --offline --dry-run`,

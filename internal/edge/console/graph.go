@@ -223,13 +223,13 @@ func (g *RunGraph) draw(view *graphView, groups []group, path []int, width int) 
 			drawn.Tasks[k].Needs = append(drawn.Tasks[k].Needs, strconv.Itoa(from))
 		}
 	}
-	laid, ok, err := drawn.Layout(draw.Never, mostBoxes)
+	laid, ok, err := drawn.Layout(mostBoxes)
 	if err != nil || !ok {
 		return err
 	}
 	if scale := scaleOf(laid, width); scale < 1 && len(groups) <= mostTurned {
 		drawn.Down = true
-		down, _, err := drawn.Layout(draw.Never, mostBoxes)
+		down, _, err := drawn.Layout(mostBoxes)
 		if err != nil {
 			return err
 		}

@@ -10,9 +10,8 @@ type box struct {
 	name  string
 	lines []string
 	// look is the state or kind that sets the style.
-	look  string
-	note  string
-	tasks int
+	look string
+	note string
 }
 
 // standIn is the kind of the task in place of a fan-out over the result of another task.
@@ -76,7 +75,7 @@ func (p *Picture) boxOf(tasks []Task) box {
 	if task.Rule != "" {
 		about += " (" + task.Rule + ")"
 	}
-	b := box{name: task.ID, look: task.Kind, note: task.Note, tasks: len(tasks)}
+	b := box{name: task.ID, look: task.Kind, note: task.Note}
 	if len(tasks) > 1 {
 		b.name, b.note = entryOf(task.ID), ""
 		about = fmt.Sprintf("%d × %s", len(tasks), about)

@@ -46,12 +46,12 @@ func fanOut(n int) *Picture {
 	return p
 }
 
-func draw(t *testing.T, p *Picture, format Format, collapse Collapse) (string, Drawn) {
+// draw returns a picture, and the number of its boxes.
+func draw(t *testing.T, p *Picture, format Format) (text string, boxes int) {
 	t.Helper()
 	var out strings.Builder
-	drawn, err := p.Draw(&out, format, collapse)
-	require.NoError(t, err)
-	return out.String(), drawn
+	require.NoError(t, p.Draw(&out, format))
+	return out.String(), len(p.boxes(len(p.Tasks) > autoCollapse).boxes)
 }
 
 // wellFormed parses an SVG as strictly as a browser and returns its texts.
@@ -73,8 +73,8 @@ func wellFormed(t *testing.T, svg string) []string {
 
 func TestSVGSaysEverythingInWords(t *testing.T) {
 	t.Parallel()
-	svg, drawn := draw(t, nineFailed(), SVG, Auto)
-	assert.Equal(t, Drawn{Tasks: 9, Boxes: 9, Edges: 11}, drawn)
+	svg, boxes := draw(t, nineFailed(), SVG)
+	assert.Equal(t, 9, boxes)
 	texts := wellFormed(t, svg)
 	assert.Equal(t, "DAG nine, dag/nine/x (failed)", texts[0])
 	assert.Equal(t, "9 tasks, 11 dependencies: 1 ✗ failed, 2 ⊘ upstream failed, 6 ✓ completed. Failed: 4.", texts[1])
@@ -95,7 +95,7 @@ func TestSVGSaysEverythingInWords(t *testing.T) {
 func TestKindsAreColoredWithoutARun(t *testing.T) {
 	t.Parallel()
 	p := fanOut(2)
-	svg, _ := draw(t, p, SVG, Auto)
+	svg, _ := draw(t, p, SVG)
 	texts := wellFormed(t, svg)
 	assert.Contains(t, texts, "job_type (all_done)")
 	assert.Contains(t, texts, "job type", "the legend")
@@ -108,17 +108,17 @@ func TestHostileTextCannotLeaveItsPlace(t *testing.T) {
 		{ID: "a", Kind: "command", State: "failed", Note: "</title><script>alert(1)</script>\x00\x1b[31m\xff"},
 		{ID: `b"<br>`, Kind: "command\\", Needs: []string{"a", "missing"}},
 	}}
-	svg, drawn := draw(t, p, SVG, Auto)
-	assert.Equal(t, 1, drawn.Edges, "a need that is not in the picture is no edge")
+	svg, _ := draw(t, p, SVG)
+	assert.Equal(t, 1, strings.Count(svg, "marker-end"), "a need that is not in the picture is no edge")
 	wellFormed(t, svg)
 	assert.NotContains(t, svg, "<script>")
-	dot, _ := draw(t, p, Dot, Auto)
+	dot, _ := draw(t, p, Dot)
 	assert.Contains(t, dot, `label="b\"<br>\ncommand\\\n`)
 	for line := range strings.SplitSeq(strings.TrimSpace(dot), "\n") {
 		unescaped := strings.ReplaceAll(strings.ReplaceAll(line, `\\`, ""), `\"`, "")
 		assert.Zero(t, strings.Count(unescaped, `"`)%2, line)
 	}
-	mermaid, _ := draw(t, p, Mermaid, Auto)
+	mermaid, _ := draw(t, p, Mermaid)
 	assert.Contains(t, mermaid, `b#34;#60;br#62;`)
 	assert.NotContains(t, mermaid, "<script>")
 }
@@ -126,18 +126,15 @@ func TestHostileTextCannotLeaveItsPlace(t *testing.T) {
 func TestDotAndMermaid(t *testing.T) {
 	t.Parallel()
 	p := nineFailed()
-	dot, _ := draw(t, p, Dot, Auto)
+	dot, _ := draw(t, p, Dot)
 	assert.Contains(t, dot, `digraph "nine" {`)
 	assert.Contains(t, dot, "rankdir=LR")
 	assert.Equal(t, 11, strings.Count(dot, "->"))
 	assert.Contains(t, dot, `n3 [label="4\ncommand\n✗ failed"`)
 	assert.Contains(t, dot, "cluster_legend")
-	p.Down = true
-	dot, _ = draw(t, p, Dot, Auto)
-	assert.Contains(t, dot, "rankdir=TB")
 
-	mermaid, _ := draw(t, p, Mermaid, Auto)
-	assert.True(t, strings.HasPrefix(mermaid, "flowchart TD\n  accTitle: DAG nine, dag/nine/x (failed)\n  accDescr: 9 tasks, "), mermaid)
+	mermaid, _ := draw(t, p, Mermaid)
+	assert.True(t, strings.HasPrefix(mermaid, "flowchart LR\n  accTitle: DAG nine, dag/nine/x (failed)\n  accDescr: 9 tasks, "), mermaid)
 	assert.Equal(t, 11, strings.Count(mermaid, "-->"))
 	assert.Contains(t, mermaid, `n3["4<br/>command<br/>✗ failed"]:::look0`)
 	assert.Contains(t, mermaid, "classDef look0 fill:#fecaca")
@@ -146,9 +143,9 @@ func TestDotAndMermaid(t *testing.T) {
 func TestTheSameTasksGiveTheSameBytes(t *testing.T) {
 	t.Parallel()
 	for _, format := range Formats() {
-		first, _ := draw(t, nineFailed(), format, Auto)
+		first, _ := draw(t, nineFailed(), format)
 		for range 5 {
-			again, _ := draw(t, nineFailed(), format, Auto)
+			again, _ := draw(t, nineFailed(), format)
 			require.Equal(t, first, again)
 		}
 	}
@@ -162,19 +159,15 @@ func TestFanOutsAreOneBoxInLargeGraphs(t *testing.T) {
 		p.Tasks[i].State = "completed"
 	}
 	p.Tasks[17].State, p.Tasks[99].State, p.Tasks[300].State = "failed", "running", "running"
-	svg, drawn := draw(t, p, SVG, Auto)
-	assert.Equal(t, Drawn{Tasks: 10_002, Boxes: 3, Edges: 2}, drawn)
+	svg, boxes := draw(t, p, SVG)
+	assert.Equal(t, 3, boxes)
 	texts := wellFormed(t, svg)
 	assert.Contains(t, texts, "10000 × command")
 	assert.Contains(t, texts, "1 ✗ failed, 2 ▶ running, 9997 ✓ completed")
 	assert.Contains(t, texts[1], "10002 tasks in 3 boxes, 2 dependencies")
 
-	_, drawn = draw(t, fanOut(5), SVG, Auto)
-	assert.Equal(t, 7, drawn.Boxes, "a small graph is drawn as it is")
-	_, drawn = draw(t, fanOut(5), SVG, Always)
-	assert.Equal(t, 3, drawn.Boxes)
-	_, drawn = draw(t, fanOut(200), SVG, Never)
-	assert.Equal(t, 202, drawn.Boxes)
+	_, boxes = draw(t, fanOut(5), SVG)
+	assert.Equal(t, 7, boxes, "a small graph is drawn as it is")
 }
 
 // layered is n tasks in layers of the given width, each with two needs in the previous layer.
@@ -212,19 +205,17 @@ func TestWhatIsTooLargeIsRefusedAtOnce(t *testing.T) {
 	}
 	for name, p := range map[string]*Picture{"boxes": layered(10_000, 1000), "bends": ladder, "edges": dense} {
 		var err error
-		allocations := testing.AllocsPerRun(1, func() { _, err = p.Draw(io.Discard, SVG, Auto) })
+		allocations := testing.AllocsPerRun(1, func() { err = p.Draw(io.Discard, SVG) })
 		t.Logf("%s: %.0f allocations", name, allocations)
 		var tooLarge *TooLargeError
 		require.ErrorAs(t, err, &tooLarge, name)
 		assert.Less(t, allocations, 5e5, name)
-		for _, says := range []string{"--around TASK", "--collapse always", "--format dot", fmt.Sprint(tooLarge.Boxes)} {
+		for _, says := range []string{"roundsman show RUN/TASK -o svg", "-o dot", fmt.Sprint(tooLarge.Boxes)} {
 			assert.ErrorContains(t, err, says, name)
 		}
-		_, err = p.Draw(io.Discard, Dot, Auto)
-		require.NoError(t, err, name)
+		require.NoError(t, p.Draw(io.Discard, Dot), name)
 	}
-	_, err := layered(1000, 100).Draw(io.Discard, Mermaid, Auto)
-	require.ErrorContains(t, err, "Mermaid takes at most 500")
+	require.ErrorContains(t, layered(1000, 100).Draw(io.Discard, Mermaid), "Mermaid takes at most 500")
 }
 
 func TestAround(t *testing.T) {
@@ -257,12 +248,11 @@ func TestAround(t *testing.T) {
 func TestAnEmptyPictureIsStillOne(t *testing.T) {
 	t.Parallel()
 	for _, format := range Formats() {
-		text, drawn := draw(t, &Picture{Title: "empty"}, format, Auto)
+		text, boxes := draw(t, &Picture{Title: "empty"}, format)
 		assert.NotEmpty(t, text)
-		assert.Zero(t, drawn)
+		assert.Zero(t, boxes)
 	}
-	_, err := nine().Draw(io.Discard, "png", Auto)
-	require.ErrorContains(t, err, "png")
+	require.ErrorContains(t, nine().Draw(io.Discard, "png"), "png")
 }
 
 // The layout library is young. For all input, boxes must not overlap, and every edge must begin and end
@@ -320,30 +310,21 @@ func outside(at, middle, size point) float64 {
 
 func TestLayoutForOtherPrograms(t *testing.T) {
 	t.Parallel()
-	drawing, ok, err := nineFailed().Layout(Auto, 9)
+	drawing, ok, err := nineFailed().Layout(9)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Len(t, drawing.Boxes, 9)
 	for _, box := range drawing.Boxes {
 		assert.Equal(t, box.ID, box.Lines[0])
 		assert.NotEmpty(t, box.State)
-		assert.Equal(t, 1, box.Tasks)
 		assert.True(t, box.X >= 0 && box.Y >= 0 && box.X+box.Width <= drawing.Width && box.Y+box.Height <= drawing.Height, "%+v", box)
 	}
 	for _, edge := range drawing.Edges {
 		assert.Regexp(t, `^M[\d.]+[ ,][\d.]+`, edge.Path)
 	}
-	_, ok, err = nineFailed().Layout(Auto, 8)
+	_, ok, err = nineFailed().Layout(8)
 	require.NoError(t, err)
 	assert.False(t, ok, "nine boxes are more than eight")
-	drawing, ok, err = fanOut(1000).Layout(Always, 300)
-	require.NoError(t, err)
-	require.True(t, ok)
-	tasks := 0
-	for _, box := range drawing.Boxes {
-		tasks += box.Tasks
-	}
-	assert.Equal(t, len(fanOut(1000).Tasks), tasks)
 }
 
 // The task in place of a fan-out is not counted once the fan-out's tasks are known.
@@ -355,10 +336,9 @@ func TestAStandInIsOneBoxWithItsTasks(t *testing.T) {
 		task("drain.a", "drain", "hosts"),
 		task("drain.b", "drain", "hosts"),
 	}}
-	text, drawn := draw(t, p, SVG, Always)
-	assert.Equal(t, 2, drawn.Boxes)
-	assert.Contains(t, text, "2 × command")
+	shown := p.boxes(true).boxes
+	require.Len(t, shown, 2)
+	assert.Contains(t, shown[1].lines, "2 × command")
 	p.Tasks = p.Tasks[:2]
-	text, _ = draw(t, p, SVG, Always)
-	assert.Contains(t, text, ">fan_out<")
+	assert.Contains(t, p.boxes(true).boxes[1].lines, "fan_out")
 }

@@ -8,11 +8,9 @@ type Drawing struct {
 	Edges  []Edge  `json:"edges"`
 }
 
-// Box is a task, or all tasks of a fan-out. X and Y are its upper left corner.
+// Box is a task. X and Y are its upper left corner.
 type Box struct {
-	// ID of the task or the fan-out. Tasks is the number of tasks in the box.
 	ID    string `json:"id"`
-	Tasks int    `json:"tasks"`
 	State string `json:"state"`
 	// Lines of text in the box, the id first.
 	Lines  []string `json:"lines"`
@@ -30,9 +28,9 @@ type Edge struct {
 	Path string `json:"path"`
 }
 
-// Layout places the boxes. ok is false for more boxes than most.
-func (p *Picture) Layout(collapse Collapse, most int) (drawing Drawing, ok bool, err error) {
-	s := p.boxes(collapse == Always || collapse == Auto && len(p.Tasks) > autoCollapse)
+// Layout places a box for each task. ok is false for more boxes than most.
+func (p *Picture) Layout(most int) (drawing Drawing, ok bool, err error) {
+	s := p.boxes(false)
 	if len(s.boxes) > most || len(s.edges) > maxEdges || s.bends() > maxBends {
 		return drawing, false, nil
 	}
@@ -44,7 +42,7 @@ func (p *Picture) Layout(collapse Collapse, most int) (drawing Drawing, ok bool,
 	for i, b := range s.boxes {
 		size := laid.sizes[i]
 		drawing.Boxes[i] = Box{
-			ID: b.name, Tasks: b.tasks, State: b.look, Lines: b.lines, Note: b.note,
+			ID: b.name, State: b.look, Lines: b.lines, Note: b.note,
 			X: laid.middles[i].x - size.x/2, Y: laid.middles[i].y - size.y/2, Width: size.x, Height: size.y,
 		}
 	}

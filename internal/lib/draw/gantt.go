@@ -27,11 +27,11 @@ const (
 
 // Gantt writes the bars of a run as SVG in the order of their start. The thin line before a bar is the wait since the
 // task was ready. Tasks that never started are counted below the bars.
-func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) (drawn int, err error) {
+func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) error {
 	shown := slices.DeleteFunc(slices.Clone(bars), func(b Bar) bool { return b.Began.IsZero() })
 	slices.SortStableFunc(shown, func(a, b Bar) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })
 	if len(shown) > maxBoxes {
-		return 0, fmt.Errorf("%d tasks are more than a chart shows (%d)", len(shown), maxBoxes)
+		return fmt.Errorf("%d tasks are more than a chart shows (%d)", len(shown), maxBoxes)
 	}
 	var from, to time.Time
 	names := 0
@@ -54,8 +54,8 @@ func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) (drawn int, e
 	var text strings.Builder
 	chart := ganttChart{from: from, span: max(to.Sub(from), time.Millisecond), left: float64(names)*columnSize + 2*margin}
 	chart.write(&text, heading, shown, len(bars)-len(shown))
-	_, err = io.WriteString(w, text.String())
-	return len(shown), err
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 type ganttChart struct {

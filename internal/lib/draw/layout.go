@@ -50,8 +50,8 @@ func (e *TooLargeError) Error() string {
 		what += fmt.Sprintf(", which cross %d layers", e.Bends)
 		limit = fmt.Sprintf("at most %d", maxBends)
 	}
-	return fmt.Sprintf("%s, too many for a picture (%s): draw a part with --around TASK, fan-outs as one box each with "+
-		"--collapse always, or write --format dot, which has no limit, for a tool of your own", what, limit)
+	return fmt.Sprintf("%s, too many for a picture (%s): draw what is around a task of a run with `roundsman show RUN/TASK -o svg`, "+
+		"or write -o dot, which has no limit, for a tool of your own", what, limit)
 }
 
 type point struct{ x, y float64 }

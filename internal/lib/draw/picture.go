@@ -26,7 +26,7 @@ type Picture struct {
 	// Title names the DAG, Subtitle the run, if any.
 	Title, Subtitle string
 	Tasks           []Task
-	// Down lays the picture out from top to bottom instead of left to right.
+	// Down places the boxes from top to bottom instead of left to right.
 	Down bool
 	// Run means that tasks have states. Otherwise kinds are colored.
 	Run bool
@@ -47,27 +47,8 @@ const (
 // Formats lists the formats.
 func Formats() []Format { return []Format{SVG, Dot, Mermaid} }
 
-// Collapse is the mode of drawing a fan-out as one box.
-type Collapse string
-
-// Collapse modes.
-const (
-	// Auto collapses fan-outs if there are more than autoCollapse tasks.
-	Auto   Collapse = "auto"
-	Always Collapse = "always"
-	Never  Collapse = "never"
-)
-
-// CollapseModes lists the modes.
-func CollapseModes() []Collapse { return []Collapse{Auto, Always, Never} }
-
-// autoCollapse is the number of tasks above which a full picture is not legible.
+// autoCollapse is the number of tasks above which a full picture is not legible: a fan-out is then one box.
 const autoCollapse = 100
-
-// Drawn counts the contents of a picture.
-type Drawn struct {
-	Tasks, Boxes, Edges int
-}
 
 // Around reduces the picture to a task or fan-out with its direct and indirect needs and dependants.
 func (p *Picture) Around(id string) error {
@@ -114,27 +95,26 @@ func reach(seen map[string]bool, start []string, next func(string) []string) {
 }
 
 // Draw writes the picture. SVG and Mermaid have limits; above them it returns a [*TooLargeError].
-func (p *Picture) Draw(w io.Writer, format Format, collapse Collapse) (Drawn, error) {
-	s := p.boxes(collapse == Always || collapse == Auto && len(p.Tasks) > autoCollapse)
-	drawn := Drawn{Tasks: len(p.Tasks), Boxes: len(s.boxes), Edges: len(s.edges)}
+func (p *Picture) Draw(w io.Writer, format Format) error {
+	s := p.boxes(len(p.Tasks) > autoCollapse)
 	var text strings.Builder
 	switch format {
 	case Dot:
 		p.dot(&text, s)
 	case Mermaid:
 		if err := s.fitsMermaid(p.Title); err != nil {
-			return drawn, err
+			return err
 		}
 		p.mermaid(&text, s)
 	case SVG:
 		laid, err := p.layout(s)
 		if err != nil {
-			return drawn, err
+			return err
 		}
 		p.svg(&text, s, laid)
 	default:
-		return drawn, fmt.Errorf("format %q is not one of %v", format, Formats())
+		return fmt.Errorf("format %q is not one of %v", format, Formats())
 	}
 	_, err := io.WriteString(w, text.String())
-	return drawn, err
+	return err
 }

@@ -10,12 +10,8 @@ const maxMermaidEdges = 500
 
 // dot writes the picture in the Graphviz language, without a size limit.
 func (p *Picture) dot(w *strings.Builder, s sketch) {
-	direction := "LR"
-	if p.Down {
-		direction = "TB"
-	}
 	fmt.Fprintf(w, "digraph %s {\n", dotText(p.Title))
-	fmt.Fprintf(w, "  graph [rankdir=%s, label=%s, tooltip=%s, fontname=\"monospace\"];\n", direction, dotText(p.heading()), dotText(p.about(s)))
+	fmt.Fprintf(w, "  graph [rankdir=LR, label=%s, tooltip=%s, fontname=\"monospace\"];\n", dotText(p.heading()), dotText(p.about(s)))
 	w.WriteString("  node [shape=box, fontname=\"monospace\", fontsize=11];\n")
 	for i, b := range s.boxes {
 		fmt.Fprintf(w, "  n%d [label=%s, tooltip=%s, %s];\n", i, dotText(strings.Join(b.lines, "\n")),
@@ -52,11 +48,7 @@ func (s sketch) fitsMermaid(name string) error {
 }
 
 func (p *Picture) mermaid(w *strings.Builder, s sketch) {
-	direction := "LR"
-	if p.Down {
-		direction = "TD"
-	}
-	fmt.Fprintf(w, "flowchart %s\n  accTitle: %s\n  accDescr: %s\n", direction, oneLine(p.heading()), oneLine(p.about(s)))
+	fmt.Fprintf(w, "flowchart LR\n  accTitle: %s\n  accDescr: %s\n", oneLine(p.heading()), oneLine(p.about(s)))
 	number := map[string]int{}
 	for i, l := range p.used(s) {
 		number[l.name] = i

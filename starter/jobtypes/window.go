@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/ticks"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
@@ -188,9 +189,9 @@ func (c Client) lookedUp(ctx context.Context, ref starter.RunRef) (starter.Snaps
 
 func waited(code contract.Code) string {
 	if code == contract.CodeAfter {
-		return "it waited for a success of another job type"
+		return ticks.Released + "a success of another job type"
 	}
-	return "it waited for its window, which is closed"
+	return ticks.Released + "its window, which is closed"
 }
 
 // TriggerIgnoringWindow is Trigger for a group that runs outside its window. It releases a waiting group. For a new

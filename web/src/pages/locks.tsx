@@ -11,7 +11,7 @@ import { later } from '../later';
 import { itemName, RunName } from '../names';
 import { setParams } from '../route';
 import { runPath } from '../runs';
-import { Time, useTold } from '../time';
+import { Time, Took, useTold } from '../time';
 import type { Item, Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { Awaited, type Head, Loaded, Meter, Page, Section, Table } from '../ui';
 import { WhoChanged } from './changes';
@@ -135,7 +135,7 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
       state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
       age: oldest && (
         <>
-          since <Time at={oldest.use.since} />
+          for <Took from={oldest.use.since} />
         </>
       ),
       cause: oldest && waiting > 1 && (

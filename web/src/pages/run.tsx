@@ -158,7 +158,7 @@ function Waits({ run }: { run: Snapshot }) {
                 )}
                 {reason.since && (
                   <>
-                    since <Took from={reason.since} />
+                    for <Took from={reason.since} />
                   </>
                 )}
                 {reason.until && (

@@ -33,6 +33,8 @@ type StartedRun struct {
 	Origin contract.Origin `json:"origin" enum:"schedule,operator,backfill,apply,submission,retry,unknown"`
 	// StartedBy is the origin in words, with the person and the client of the request.
 	StartedBy string `json:"started_by"`
+	// TopFailure is the most frequent failure of the jobs of the newest run.
+	TopFailure *explain.Failure `json:"top_failure,omitempty"`
 
 	adHoc, resumes bool
 }
@@ -106,7 +108,7 @@ func (c Client) addStandings(ctx context.Context, runs []*StartedRun) {
 	c.client.Runs().AddCounts(ctx, queried)
 	for i, run := range queried {
 		if run.Standing.State != "" {
-			of[i].Standing = run.Standing
+			of[i].Standing, of[i].TopFailure = run.Standing, run.TopFailure
 		}
 	}
 }

@@ -65,7 +65,7 @@ test('each run has what started it', options, async () => {
   await stage.shell(`roundsman start often --backfill ${hour(1)}..${hour(0)}`);
   await stage.shell('roundsman jobs submit --type often --key bad --params \'{"item": "bad"}\' --id ticket-7 --wait').catch(() => undefined);
   await stage.shell('roundsman retry group/often-adhoc-ticket-7 --wait').catch(() => undefined);
-  await ended('often', 5);
+  await ended('often', 4);
   const page = await stage.page();
   await stage.open(page, 'job-types/often');
   const journey = new Journey(stage, page);
@@ -96,5 +96,80 @@ test('a run that waits has the mark of waiting in all strips', options, async ()
   await until('its bar', () => page.$('.trend a.waiting'));
   assert.match(await page.$eval('.trend .glyphs', (e) => e.firstElementChild.className), /g-waiting/);
   await until('its state', async () => (await rowsOf(page))[0]?.[1] === 'waiting');
+  await page.close();
+});
+
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((e) => e.textContent));
+
+test('a job type whose run waits says so, and its instants of other years have the year', options, async () => {
+  await stage.openRun('slow');
+  await stage.shell('roundsman start queues').catch(() => undefined); // It may wait already.
+  const page = await stage.page();
+  await stage.open(page, 'job-types/queues');
+  await until('what its run waits for', async () => (await texts(page, 'main h2')).some((text) => /^What its run waits for/.test(text)));
+  assert.match((await texts(page, '.reasons li'))[0], /LANE_BUSY for \d+ \w+/);
+  const instants = await texts(page, '.instants strong');
+  assert.equal(instants.length, 5);
+  for (const text of instants) assert.match(text, /^\w{3} 1 Jan 20\d\d, 00:00$/);
+  await page.click('[aria-label^="Last runs of"] a');
+  await until('the cause of the run, as a sentence', () => page.$eval('.title .says .sentence', (e) => e.textContent === 'it waits for its turn in lane disk'));
+  assert.ok(!(await texts(page, 'main dt')).includes('Waits for'), 'the header has it');
+  await page.close();
+});
+
+test('a job type whose last run failed has the error in its header', options, async () => {
+  await stage.shell('roundsman start failing --wait').catch(() => undefined);
+  const page = await stage.page();
+  await stage.open(page, 'job-types/failing');
+  await until('the error', () => page.$eval('.title .says', (e) => /^The last run: .*no such disk$/.test(e.textContent)));
+  assert.match(await page.$eval('.lead', (e) => e.textContent), /One of two jobs fails/);
+  await page.close();
+});
+
+test('a run that runs is no completed bar when one of its jobs has failed', options, async () => {
+  const file = join(stage.dir, 'half.yaml');
+  writeFileSync(file, `version: 1
+owner: half
+job_types:
+  half:
+    handler: command
+    schedule: {cron: ["0 0 1 1 *"]}
+    policy: {interactive: true, retry_limit: 0}
+    detect: {command: [printf, 'bad\\ngood\\n'], format: lines}
+    execute: {command: [sh, -c, '[ "$1" = good ] && sleep 600', sh, "{{.Params.item}}"]}
+`);
+  await stage.shell(`roundsman apply --config ${file}`);
+  await stage.shell('roundsman start half');
+  await until('a job that failed', async () => (await stage.get('/runs?running=true&counts=true&job_type=half')).runs[0]?.progress?.failed === 1);
+  const page = await stage.page();
+  await stage.open(page, 'job-types/half');
+  await until('its bar', () => page.$('.trend a.running'));
+  assert.match(await page.$eval('.trend .glyphs', (e) => e.firstElementChild.className), /g-partial/);
+  await page.close();
+});
+
+test('the page of a job type fits 1,280 px and 390 px', options, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'job-types/queues');
+  const field = '.settings-of .setting select';
+  await page.waitForSelector(field);
+  assert.ok((await page.$eval(field, (e) => e.clientWidth)) >= 150, 'the choice can be read');
+  await page.setViewport({ width: 390, height: 844 });
+  await until('the settings behind the facts', async () => {
+    const heads = (await texts(page, 'main h2')).map((text) => text.split(' ')[0]);
+    return heads.indexOf('Settings') > heads.indexOf('Facts');
+  });
+  const room = await page.$eval('[aria-label^="Last runs of"]', (e) => [e.scrollWidth, e.clientWidth]);
+  assert.ok(room[0] <= room[1], `the runs are not cut: ${room}`);
+  await page.close();
+});
+
+test('the failures of the overview fit 1,280 px, with their buttons', options, async () => {
+  const page = await stage.page();
+  await stage.open(page, '');
+  const table = '[aria-label="Runs that failed since yesterday"]';
+  await until('the runs', async () => (await texts(page, `${table} button`)).length > 1);
+  const room = await page.$eval(table, (e) => [e.scrollWidth, e.clientWidth]);
+  assert.ok(room[0] <= room[1], `the table is not cut: ${room}`);
   await page.close();
 });

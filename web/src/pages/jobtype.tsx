@@ -12,7 +12,7 @@ import { href } from '../route';
 import { duration, place, span, Time, Took, useZone } from '../time';
 import { fine } from '../timeline/layout';
 import type { Backfilled, Calendar, Holds, JobType, Reason, RunRef, ShownJobType } from '../types';
-import { AwaitedCause, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { AwaitedCause, Empty, Facts, type Head, Loaded, Page, Section, State, Table, useOneColumn } from '../ui';
 import { plural, upper } from '../words';
 import { WhoChanged } from './changes';
 import './jobtype.css';
@@ -29,21 +29,23 @@ export function JobTypePage({ name }: { name: string }) {
   const code = found.data?.standing.code;
   // A key that is held back has the code of its job type. NO_WORKER has the handler as its object.
   const { own, isPending } = useOwn(name, (reason) => reason.code === code && (reason.object === name || code === 'NO_WORKER'));
+  const one = useOneColumn();
   const acts = found.data ? actsOf(found.data) : [];
   const cause = code !== undefined && isPending ? <AwaitedCause /> : own && <Because reason={own} name={name} acts={acts} />;
   return (
     <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data, own, cause)} actions={found.data && <Actions name={name} acts={acts} />}>
       <Loaded of={found} what={`Job type ${name}`}>
         {(type) => (
+          <>
           <div class="cols">
             <div class="stack">
-              {type.spec.description && (type.standing.detail || failedOf(type)?.standing.cause) && <p class="lead">{type.spec.description}</p>}
+              {type.spec.description && (type.standing.detail || failedOf(type)) && <p class="lead">{type.spec.description}</p>}
               <Why thing={name} title={(type.running ?? []).length > 0 ? 'What its run waits for' : 'Why it does not run'} but={own} />
               {type.runs.length > 0 && <History name={name} learned={duration(type.learned.p95)} />}
               <TypeTicks name={name} />
               <Recent type={type} />
               <Held name={name} />
-              <Settings type={type} />
+              {!one && <Settings type={type} />}
             </div>
             <div class="stack">
               <Next type={type} />
@@ -61,6 +63,8 @@ export function JobTypePage({ name }: { name: string }) {
               <WhoChanged of={{ job_type: name }} />
             </div>
           </div>
+          {one && <Settings type={type} />}
+          </>
         )}
       </Loaded>
     </Page>
@@ -138,6 +142,8 @@ function headOf(type: ShownJobType, own: Reason | undefined, cause: ComponentChi
           </>
         )}
       </>
+    ) : failed?.top_failure ? (
+      <>The last run: {failed.top_failure.message}</>
     ) : failed?.standing.cause ? (
       <>
         The last run: <Said text={failed.standing.cause} runs={failed.standing.runs} />

@@ -82,6 +82,10 @@ func TestTheWorkOfAWorkerTellsHowFarBackItWasSearched(t *testing.T) {
 	assert.Len(t, read, searchedRuns)
 	assert.Equal(t, now.Add(-(searchedRuns-1)*time.Hour), since)
 
+	open := starter.Run{RunRef: starter.RunRef{WorkflowID: "group/slow-1"}, Status: starter.StatusRunning}
+	assert.Equal(t, []starter.Run{{}, open}, withOpen([]starter.Run{{}, open}, []starter.Run{open}))
+	assert.Equal(t, []starter.Run{{}, open}, withOpen([]starter.Run{{}}, []starter.Run{open}))
+
 	work := workOf([]starter.Item{
 		{ID: "job-00001", Worker: "n1", StartedAt: now, EndedAt: now.Add(time.Second), State: contract.JobCompleted, Attempt: 1},
 		{ID: "job-00002", Worker: "n2", StartedAt: now, State: contract.JobRunning, Attempt: 1},

@@ -99,6 +99,32 @@ test('a run that waits has the mark of waiting in all strips', options, async ()
   await page.close();
 });
 
+test('the job that runs is in the times of its worker, whatever has begun since', options, async () => {
+  const run = await stage.openRun('slow');
+  await stage.shell(`roundsman start ticks --backfill ${new Date(Date.now() - 300_000).toISOString()}..${new Date().toISOString()}`);
+  await until('25 newer runs', async () => (await stage.get('/runs?limit=25')).runs.every(({ workflow_id }) => workflow_id !== run), 60_000);
+  const { items } = await stage.get(`/runs/${run.replaceAll('/', '~')}/items?state=running`);
+  const page = await stage.page();
+  await stage.open(page, `workers/${items[0].worker}`);
+  await until('its row', () => page.evaluate(() => [...document.querySelectorAll('.tl-name')].some((e) => e.textContent === 'slow')));
+  await page.close();
+});
+
+test('the calendar names a run to come as the next one, and one waiter waits', options, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'calendar?type=ticks');
+  await until('the next run', () => page.$('.title .says time'));
+  for (let i = 0; i < 24; i++) {
+    assert.match(await page.$eval('.title .says time', (e) => e.textContent), /^(in |now)/);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  await stage.openRun('slow');
+  await stage.shell('roundsman start queues').catch(() => undefined); // It may wait already.
+  await stage.open(page, 'locks');
+  await until('one waits', () => page.$eval('.title', (e) => /1 waits\s*for \d/.test(e.textContent)));
+  await page.close();
+});
+
 const texts = (page, selector) => page.$$eval(selector, (all) => all.map((e) => e.textContent));
 
 test('a job type whose run waits says so, and its instants of other years have the year', options, async () => {
@@ -165,6 +191,8 @@ test('the page of a job type fits 1,280 px and 390 px', options, async () => {
 });
 
 test('the failures of the overview fit 1,280 px, with their buttons', options, async () => {
+  await stage.shell('roundsman start failing --wait').catch(() => undefined);
+  await stage.shell('roundsman jobs submit --type often --key bad --params \'{"item": "bad"}\' --id a-ticket-with-a-name --wait').catch(() => undefined);
   const page = await stage.page();
   await stage.open(page, '');
   const table = '[aria-label="Runs that failed since yesterday"]';

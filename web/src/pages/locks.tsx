@@ -132,7 +132,7 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
   const [oldest] = all.flatMap((one) => (one.waiting ?? []).map((use) => ({ use, of: one.name }))).sort((a, b) => Date.parse(a.use.since) - Date.parse(b.use.since));
   return {
     head: {
-      state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
+      state: { word: `${waiting.toLocaleString('en')} wait${waiting > 1 ? '' : 's'}`, role: 'waiting' },
       age: oldest && (
         <>
           for <Took from={oldest.use.since} />

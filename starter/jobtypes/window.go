@@ -14,7 +14,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
-	"github.com/roundsman/roundsman/internal/engine/ticks"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
@@ -189,9 +188,9 @@ func (c Client) lookedUp(ctx context.Context, ref starter.RunRef) (starter.Snaps
 
 func waited(code contract.Code) string {
 	if code == contract.CodeAfter {
-		return ticks.Released + "a success of another job type"
+		return contract.AuditReleased + "a success of another job type"
 	}
-	return ticks.Released + "its window, which is closed"
+	return contract.AuditReleased + "its window, which is closed"
 }
 
 // TriggerIgnoringWindow is Trigger for a group that runs outside its window. It releases a waiting group. For a new

@@ -127,7 +127,7 @@ func appendOpen(open []*starter.Run, listed []starter.Run) []*starter.Run {
 	return open
 }
 
-// stand queries open runs for their standing: visibility does not know whether a run waits.
+// stand queries open runs for their standing: visibility lists a waiting run as running.
 func stand(ctx context.Context, runs starter.Runs, open []*starter.Run) {
 	slices.SortFunc(open, func(a, b *starter.Run) int { return b.Started.Compare(a.Started) })
 	queried := make([]starter.Run, min(len(open), stripOpen))

@@ -265,7 +265,7 @@ func searched(newest []starter.Run) ([]starter.Run, time.Time) {
 	return newest, newest[searchedRuns-1].Started
 }
 
-// withOpen adds open runs: what runs now is shown although many runs have begun since.
+// withOpen adds open runs: many runs may have begun after them.
 func withOpen(newest, open []starter.Run) []starter.Run {
 	for i := range open {
 		if !slices.ContainsFunc(newest, func(run starter.Run) bool { return run.WorkflowID == open[i].WorkflowID }) {

@@ -14,9 +14,6 @@ const (
 	firstWithin = 10 * time.Second
 )
 
-// Released is the beginning of an entry's detail if the run was open and waited, so the entry did not start it.
-const Released = "it waited for "
-
 // Begun is a run whose origin is sought.
 type Begun struct {
 	WorkflowID string
@@ -76,7 +73,7 @@ func requests(entry *contract.AuditEntry, run Begun) contract.Origin {
 		return contract.OriginSubmission
 	case entry.Action == "jobs.retry":
 		return contract.OriginRetry
-	case entry.Action == "jobtype.run" && !strings.HasPrefix(entry.Detail, Released):
+	case entry.Action == "jobtype.run" && !strings.HasPrefix(entry.Detail, contract.AuditReleased):
 		return contract.OriginOperator
 	}
 	return ""

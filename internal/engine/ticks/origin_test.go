@@ -28,7 +28,7 @@ func TestOrigins(t *testing.T) {
 		entry(6, "jobs.submit", "group/scrub-adhoc-1", "whatever its windows say"),
 		entry(7, "jobs.retry", "group/scrub-adhoc-2", ""),
 		entry(8, "jobtype.run", "group/scrub-adhoc-3", "with own params: path"),
-		entry(11, "jobtype.run", id(10), ticks.Released+"its window, which is closed"),
+		entry(11, "jobtype.run", id(10), contract.AuditReleased+"its window, which is closed"),
 		entry(90, "jobtype.backfill", "scrub", at(20).Format(time.RFC3339)+" to "+at(40).Format(time.RFC3339)),
 	}}
 	assert.Equal(t, "apply.create", actor(known, run(0)), "the request that made the job type started a run")

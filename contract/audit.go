@@ -53,6 +53,9 @@ const (
 // AuditRestore is the Action of settings restored from the log. Like apply.update it covers all settings.
 const AuditRestore = "apply.restore"
 
+// AuditReleased begins the detail of a start that released a waiting run instead.
+const AuditReleased = "it waited for "
+
 // AuditRefused is the Action of an entry about requests refused for lack of a permission.
 const AuditRefused = "refused"
 

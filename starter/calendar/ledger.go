@@ -248,19 +248,10 @@ func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Sp
 	return pauses
 }
 
-// recordedWithin is ample: a backfill is recorded after the server has taken it.
-const recordedWithin = 10 * time.Second
-
-// backfilled reports whether a backfill has started a run: the detail of its entry has the first and the last instant.
+// backfilled reports whether a backfill has started a run.
 func backfilled(run ticks.Run, jobType string, entries []contract.AuditEntry) bool {
 	return slices.ContainsFunc(entries, func(entry contract.AuditEntry) bool {
-		first, last, _ := strings.Cut(entry.Detail, " to ")
-		if entry.Action != "jobtype.backfill" || entry.JobType != jobType || run.Started.Before(entry.At.Add(-recordedWithin)) {
-			return false
-		}
-		from, err := time.Parse(time.RFC3339, first)
-		to, faulty := time.Parse(time.RFC3339, last)
-		return err == nil && faulty == nil && !run.Due.Before(from) && !run.Due.After(to)
+		return entry.JobType == jobType && ticks.Backfills(&entry, run.Due, run.Started)
 	})
 }
 

@@ -191,9 +191,9 @@ func (c Client) lookedUp(ctx context.Context, ref starter.RunRef) (starter.Snaps
 
 func waited(code contract.Code) string {
 	if code == contract.CodeAfter {
-		return "it waited for a success of another job type"
+		return contract.AuditReleased + "a success of another job type"
 	}
-	return "it waited for its window, which is closed"
+	return contract.AuditReleased + "its window, which is closed"
 }
 
 // TriggerIgnoringWindow is Trigger for a group that runs outside its window. It releases a waiting group. For a new

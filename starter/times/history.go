@@ -32,7 +32,8 @@ type PastRun struct {
 type PastJobs struct {
 	Total  int `json:"total"`
 	Failed int `json:"failed"`
-	// Durations of Of completed jobs, in milliseconds. Of more than 1,000 jobs the last 100 attempts are read.
+	// Durations of the last Of completed jobs, at most 100, in milliseconds, as their workers measured them. For a submission they are the times
+	// from start to end, at most 1,000.
 	P50MS int64 `json:"p50_ms"`
 	P95MS int64 `json:"p95_ms"`
 	Of    int   `json:"of"`
@@ -58,11 +59,13 @@ const (
 	// stripPage is the most runs in one of these lists, stripMargin the excess of the first list over an even share.
 	stripPage   = 1000
 	stripMargin = 20
+	// stripOpen bounds the open runs that are queried. Older open runs count as running.
+	stripOpen = 200
 )
 
 // Strips returns the last runs of job types. A type that runs far more often fills whole lists, so the next list leaves out the types that have enough.
 func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([]RunStrip, error) {
-	found := map[string][]PastRun{}
+	found := map[string][]starter.Run{}
 	lacking, until := slices.Clone(names), time.Time{}
 	for round := 0; round < stripRounds && len(lacking) > 0; round++ {
 		limit := stripPage
@@ -75,8 +78,8 @@ func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([
 		}
 		for _, run := range listed {
 			known := found[run.JobType]
-			if len(known) < most && !slices.ContainsFunc(known, func(past PastRun) bool { return past.WorkflowID == run.WorkflowID }) {
-				found[run.JobType] = append(known, pastOf(run))
+			if len(known) < most && !slices.ContainsFunc(known, func(past starter.Run) bool { return past.WorkflowID == run.WorkflowID }) {
+				found[run.JobType] = append(known, run)
 			}
 		}
 		if len(listed) < limit {
@@ -85,10 +88,14 @@ func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([
 		until = listed[len(listed)-1].Started
 		lacking = slices.DeleteFunc(lacking, func(name string) bool { return len(found[name]) >= most })
 	}
+	var open []*starter.Run
+	for _, listed := range found {
+		open = appendOpen(open, listed)
+	}
+	stand(ctx, runs, open)
 	strips := make([]RunStrip, len(names))
 	for i, name := range names {
-		strips[i] = RunStrip{JobType: name, Runs: slices.Clone(found[name])}
-		slices.Reverse(strips[i].Runs)
+		strips[i] = RunStrip{JobType: name, Runs: pastOf(found[name])}
 	}
 	return strips, nil
 }
@@ -103,19 +110,45 @@ func DAGStrips(ctx context.Context, runs starter.Runs, names []string, most int)
 			listed, err := runs.List(ctx, starter.RunFilter{DAG: name, SubDAGs: true, Limit: max(most, stripScan)})
 			listed = slices.DeleteFunc(listed, func(run starter.Run) bool { return !run.Standalone() })
 			listed = listed[:min(len(listed), most)]
-			strips[i] = DAGStrip{DAG: name, Runs: make([]PastRun, 0, len(listed))}
-			for _, run := range slices.Backward(listed) {
-				strips[i].Runs = append(strips[i].Runs, pastOf(run))
-			}
+			stand(ctx, runs, appendOpen(nil, listed))
+			strips[i] = DAGStrip{DAG: name, Runs: pastOf(listed)}
 			return err
 		})
 	}
 	return strips, reading.Wait()
 }
 
-func pastOf(run starter.Run) PastRun {
-	run = run.WithStanding()
-	return PastRun{WorkflowID: run.WorkflowID, State: run.Standing.State, Role: run.Standing.Role, StartedAt: run.Started, EndedAt: run.Ended}
+func appendOpen(open []*starter.Run, listed []starter.Run) []*starter.Run {
+	for i := range listed {
+		if listed[i].Open() {
+			open = append(open, &listed[i])
+		}
+	}
+	return open
+}
+
+// stand queries open runs for their standing: visibility lists a waiting run as running.
+func stand(ctx context.Context, runs starter.Runs, open []*starter.Run) {
+	slices.SortFunc(open, func(a, b *starter.Run) int { return b.Started.Compare(a.Started) })
+	queried := make([]starter.Run, min(len(open), stripOpen))
+	for i := range queried {
+		queried[i] = *open[i]
+	}
+	runs.AddCounts(ctx, queried)
+	for i, run := range queried {
+		if run.Standing.Open { // The end of another one is not listed yet.
+			open[i].Standing, open[i].Started = run.Standing, run.Started
+		}
+	}
+}
+
+// pastOf converts runs, newest first, to past runs, oldest first.
+func pastOf(listed []starter.Run) []PastRun {
+	past := make([]PastRun, 0, len(listed))
+	for _, run := range slices.Backward(listed) {
+		past = append(past, PastRun{WorkflowID: run.WorkflowID, State: run.Standing.State, Role: run.Standing.Role, StartedAt: run.Started, EndedAt: run.Ended})
+	}
+	return past
 }
 
 // RunLimit is a time limit in the policy of a job type.
@@ -271,7 +304,7 @@ func (m *Memory) jobsOf(ctx context.Context, runs starter.Runs, past PastRun) *P
 	return jobs
 }
 
-// exactJobs is the most jobs of a run that are read one by one.
+// exactJobs is the most jobs of a submission that are read one by one.
 const exactJobs = 1000
 
 func read(ctx context.Context, runs starter.Runs, workflowID string) (*PastJobs, error) {
@@ -281,22 +314,32 @@ func read(ctx context.Context, runs starter.Runs, workflowID string) (*PastJobs,
 		return nil, err
 	}
 	jobs := &PastJobs{Total: run.Progress.Total, Failed: run.Progress.Failed}
-	took := slices.Clone(run.Result.Record.TookMS)
-	if jobs.Total <= exactJobs {
-		items, _, err := runs.Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobCompleted, contract.JobWarning}, Limit: exactJobs})
-		if err != nil {
+	took := ownOf(*run.Result)
+	if run.AdHoc != "" && jobs.Total <= exactJobs {
+		if took, err = spansOf(ctx, runs, ref); err != nil {
 			return nil, err
-		}
-		took = took[:0]
-		for _, item := range items {
-			if _, ms, is := spanOf(item); is && ms >= 0 {
-				took = append(took, ms)
-			}
 		}
 	}
 	slices.Sort(took)
 	jobs.P50MS, jobs.P95MS, jobs.Of = percentile(took, 50), percentile(took, 95), len(took)
 	return jobs, nil
+}
+
+// ownOf returns the durations of the run's own jobs. The record has them behind those of earlier runs, and is the source of the learned p95.
+func ownOf(result contract.JobGroupResult) []int64 {
+	took := result.Record.TookMS
+	return slices.Clone(took[max(0, len(took)-result.Counts.Done()):])
+}
+
+// spansOf reads the jobs of a submission, which has no record.
+func spansOf(ctx context.Context, runs starter.Runs, ref starter.RunRef) (took []int64, err error) {
+	items, _, err := runs.Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobCompleted, contract.JobWarning}, Limit: exactJobs})
+	for _, item := range items {
+		if _, ms, is := spanOf(item); is && ms >= 0 {
+			took = append(took, ms)
+		}
+	}
+	return took, err
 }
 
 func percentile(sorted []int64, percent int) int64 {

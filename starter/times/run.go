@@ -214,7 +214,7 @@ const (
 	maxWork = 5000
 )
 
-// OfWorker reads the items that a worker ran in the newest runs since then.
+// OfWorker reads the items that a worker ran in the newest runs since then, and in the newest open runs.
 func OfWorker(ctx context.Context, runs starter.Runs, id string, since time.Time) (WorkerTimes, error) {
 	found := WorkerTimes{Since: since, Work: []WorkedItem{}}
 	newest, err := runs.List(ctx, starter.RunFilter{Since: since, Limit: searchedRuns + 1, SubDAGs: true})
@@ -222,6 +222,11 @@ func OfWorker(ctx context.Context, runs starter.Runs, id string, since time.Time
 		return found, err
 	}
 	newest, found.SearchedSince = searched(newest)
+	open, err := runs.List(ctx, starter.RunFilter{Running: true, Limit: searchedRuns, SubDAGs: true})
+	if err != nil {
+		return found, err
+	}
+	newest = withOpen(newest, open)
 	work, faults := make([][]WorkedItem, len(newest)), make([]error, len(newest))
 	var asking errgroup.Group
 	asking.SetLimit(searchedAtOnce)
@@ -258,6 +263,16 @@ func searched(newest []starter.Run) ([]starter.Run, time.Time) {
 	}
 	newest = newest[:searchedRuns]
 	return newest, newest[searchedRuns-1].Started
+}
+
+// withOpen adds open runs: many runs may have begun after them.
+func withOpen(newest, open []starter.Run) []starter.Run {
+	for i := range open {
+		if !slices.ContainsFunc(newest, func(run starter.Run) bool { return run.WorkflowID == open[i].WorkflowID }) {
+			newest = append(newest, open[i])
+		}
+	}
+	return newest
 }
 
 // workOf keeps no other items in memory.

@@ -51,6 +51,16 @@ func TestPercentilesAreValuesOfTheList(t *testing.T) {
 	assert.EqualValues(t, 19, percentile(twenty, 95))
 }
 
+// The record of a run has the durations of earlier runs first.
+func TestDurationsOfARunAreThoseOfItsOwnJobs(t *testing.T) {
+	t.Parallel()
+	result := contract.JobGroupResult{Counts: contract.GroupCounts{Completed: 1, Warning: 1, Failed: 3}, Record: contract.RunRecord{TookMS: []int64{900, 800, 70, 60}}}
+	assert.Equal(t, []int64{70, 60}, ownOf(result))
+	result.Counts.Completed = 300
+	assert.Equal(t, []int64{900, 800, 70, 60}, ownOf(result), "the record is bounded")
+	assert.Empty(t, ownOf(contract.JobGroupResult{Counts: contract.GroupCounts{Completed: 2}}))
+}
+
 func TestValuesOfChangesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	whole := RunHistory{Changes: []SettingsChange{{Seq: 7, By: "ann", Action: "jobtype.set", Before: "params.path: /a", After: "params.path: /b"}}}
@@ -71,6 +81,10 @@ func TestTheWorkOfAWorkerTellsHowFarBackItWasSearched(t *testing.T) {
 	read, since = searched(append(newest, starter.Run{Started: now.Add(-100 * time.Hour)}))
 	assert.Len(t, read, searchedRuns)
 	assert.Equal(t, now.Add(-(searchedRuns-1)*time.Hour), since)
+
+	open := starter.Run{RunRef: starter.RunRef{WorkflowID: "group/slow-1"}, Status: starter.StatusRunning}
+	assert.Equal(t, []starter.Run{{}, open}, withOpen([]starter.Run{{}, open}, []starter.Run{open}))
+	assert.Equal(t, []starter.Run{{}, open}, withOpen([]starter.Run{{}}, []starter.Run{open}))
 
 	work := workOf([]starter.Item{
 		{ID: "job-00001", Worker: "n1", StartedAt: now, EndedAt: now.Add(time.Second), State: contract.JobCompleted, Attempt: 1},

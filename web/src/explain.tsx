@@ -8,7 +8,7 @@ import { useGet } from './data';
 import { lookOf, type Mention, RunName, runName, Said } from './names';
 import { Remedies } from './remedies';
 import { href } from './route';
-import { Time } from './time';
+import { Time, Took } from './time';
 import type { Explanation, Reason } from './types';
 import { Awaited, Empty, Loaded, Section, State } from './ui';
 
@@ -159,7 +159,7 @@ function ReasonLine({ reason, thing, beside }: { reason: Reason; thing: Pick<Exp
       <span class="detail"><Said text={reason.detail} runs={reason.runs} /></span> <span class="state code">{reason.code}</span>{' '}
       {reason.since && !beside && (
         <small>
-          since <Time at={reason.since} />
+          for <Took from={reason.since} />
         </small>
       )}{' '}
       {reason.until && (

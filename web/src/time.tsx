@@ -82,10 +82,10 @@ export function exact(at: string | Date, zone = zoneOf()): string {
   return `${p.weekday} ${p.day} ${p.month} ${p.year}, ${p.hour}:${p.minute}:${p.second} ${place(zone)}`;
 }
 
-// brief is Tue 24 Nov, 02:51.
+// brief is Tue 24 Nov, 02:51, or Fri 1 Jan 2027, 00:00 in another year.
 export function brief(at: string | Date, zone = zoneOf()): string {
   const p = partsOf(new Date(at), zone);
-  return `${p.weekday} ${p.day} ${p.month}, ${p.hour}:${p.minute}`;
+  return `${p.weekday} ${p.day} ${p.month}${p.year === partsOf(new Date(clock()), zone).year ? '' : ` ${p.year}`}, ${p.hour}:${p.minute}`;
 }
 
 // clockOf is 02:51:14.

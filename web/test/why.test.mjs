@@ -132,7 +132,7 @@ test('it waits for an approval', options, async () => {
   await journey.begin();
   await journey.search('asks-why', /^steps asks-why/);
   const found = await until('the question', () => page.$eval('.strip2', (e) => ({ text: e.innerText, buttons: [...e.querySelectorAll('.remedies button')].map((b) => b.textContent) })));
-  assert.match(found.text, /Go live.*since \d/s);
+  assert.match(found.text, /Go live.*for \d/s);
   assert.deepEqual(found.buttons, ['Approve', 'Reject']);
   journey.short();
   assert.equal((await stage.get(`/runs/${key(run)}/items/go-ahead`)).state, 'running');

@@ -140,27 +140,22 @@ func Show(p *ui.Program, ctx *cli.Context, client *starter.Client, name string) 
 	c.addLive(ctx, client, one)
 	jobtypes.Of(client).AddOutcomes(ctx.Context, one, len(known.Recent))
 	known = one[0]
-	learned, err := jobtypes.Of(client).Learned(ctx.Context, known)
-	if err != nil {
-		return err
-	}
-	var changed *jobtypes.Changed
+	var details jobtypes.Details
 	if !ui.WantsNames(ctx) {
-		changed, err = jobtypes.Of(client).Changed(ctx.Context, name)
+		details, err = jobtypes.Of(client).Details(ctx.Context, known)
 		c.Note(err)
 	}
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, struct {
 			jobtypes.JobType
-			Learned jobtypes.Learned  `json:"learned"`
-			Changed *jobtypes.Changed `json:"changed,omitempty"`
-		}{known, learned, changed}, known.Name)
+			jobtypes.Details
+		}{known, details}, known.Name)
 	}
-	c.showJobType(known, learned, changed)
+	c.showJobType(known, details)
 	return nil
 }
 
-func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned, changed *jobtypes.Changed) {
+func (c *commands) showJobType(known jobtypes.JobType, details jobtypes.Details) {
 	now, spec, shown := c.Env.Now(), known.Spec, &ui.Fields{}
 	shown.Add("job type", ui.Text(known.Name))
 	shown.Add("about", ui.Text(spec.Description))
@@ -168,7 +163,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	if known.Paused && !known.DisabledByConfig {
 		shown.Add("paused", ui.Textf("%s%s: %s", ui.Ago(known.PausedAt, now), ui.ByWhom(known.PausedBy), cmp.Or(known.PauseNote, "no reason given")))
 	}
-	if changed != nil {
+	if changed := details.Changed; changed != nil {
 		shown.Add("changed", ui.Textf("%s%s: %s", ui.Ago(changed.At, now), ui.ByWhom(changed.By), changed))
 	}
 	if spec.DAG != nil {
@@ -185,7 +180,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 		shown.Add("next run", ui.Textf("%s (%s)", ui.Stamp(next), ui.Ago(next, now)))
 	}
 	addWindows(shown, known, now)
-	addLearned(shown, learned)
+	addLearned(shown, details.Learned)
 	shown.Add("runs", ui.Textf("%d started, %d skipped because one was running, %d missed", known.Counts.Started, known.Counts.Skipped, known.Counts.Missed))
 	policy := spec.Policy
 	shown.Add("limits", ui.Textf("%d jobs at once, %d per worker, %d per detection; routing %s", policy.GlobalExecutionConcurrency,
@@ -209,12 +204,16 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	shown.Add("detect", ui.Text(jobtypes.ValueText(spec.Detect)))
 	shown.Add("execute", ui.Text(jobtypes.ValueText(spec.Execute)))
 	c.PrintFields(shown)
-	if len(known.Recent) == 0 {
+	if len(details.Runs) == 0 {
 		return
 	}
-	listed := ui.NewTable("RUN", "OUTCOME", "STARTED", "LATE BY")
-	for _, run := range known.Recent {
-		listed.Add(ui.Text(run.WorkflowID), scheduledOutcome(run), ui.Text(ui.Ago(run.StartedAt, now)), ui.Text(ui.Span(max(run.StartedAt.Sub(run.ScheduledAt), 0))))
+	listed := ui.NewTable("RUN", "OUTCOME", "STARTED", "BY", "LATE BY")
+	for _, run := range details.Runs {
+		late := "-"
+		if !run.DueAt.IsZero() {
+			late = ui.Span(max(run.StartedAt.Sub(run.DueAt), 0))
+		}
+		listed.Add(ui.Text(run.WorkflowID), runs.StateCell(run.Standing), ui.Text(ui.Ago(run.StartedAt, now)), ui.Text(run.StartedBy), ui.Text(late))
 	}
 	fmt.Fprintln(c.Env.Stdout)
 	c.PrintTable(listed, "")

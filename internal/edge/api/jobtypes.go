@@ -54,12 +54,10 @@ type ListedJobType struct {
 	Standing explain.Standing `json:"standing"`
 }
 
-// ShownJobType is a job type with its learned durations.
+// ShownJobType is a job type with its details.
 type ShownJobType struct {
 	ListedJobType
-	Learned jobtypes.Learned `json:"learned"`
-	// Last change of its settings in the audit log.
-	Changed *jobtypes.Changed `json:"changed,omitempty"`
+	jobtypes.Details
 }
 
 // Paused confirms a pause or its end.
@@ -281,15 +279,14 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 		call.Logf("whether a worker can serve %s is not known: %v", in.Name, err)
 	}
 	jobtypes.Of(call.Client).AddOutcomes(ctx, one, len(known.Recent))
-	learned, err := jobtypes.Of(call.Client).Learned(ctx, one[0])
-	changed, changedErr := jobtypes.Of(call.Client).Changed(ctx, in.Name)
-	if changedErr != nil {
-		call.Logf("the last change of %s is not known: %v", in.Name, changedErr)
+	details, err := jobtypes.Of(call.Client).Details(ctx, one[0])
+	if err != nil {
+		call.Logf("some details of %s are not known: %v", in.Name, err)
 	}
-	if changed != nil && !call.Rights.Allows(viewConfiguration, access.Scope{JobType: in.Name}) {
+	if changed := details.Changed; changed != nil && !call.Rights.Allows(viewConfiguration, access.Scope{JobType: in.Name}) {
 		changed.Before, changed.After, changed.Change = "", "", ""
 	}
-	return ShownJobType{ListedJobType: ListedJobType{withoutSecrets(call, one[0]), one[0].Standing()}, Learned: learned, Changed: changed}, err
+	return ShownJobType{ListedJobType{withoutSecrets(call, one[0]), one[0].Standing()}, details}, nil
 }
 
 type setPolicy struct {

@@ -66,7 +66,7 @@ func addTimes(a *api.API, memory *calendar.Memory) {
 	})
 	api.Add(a, api.Operation{
 		ID: "get-worker-times", Method: http.MethodGet, Path: "/workers/{id}/times", Tag: "workers", Summary: "List the items that a worker ran in the last hours, newest first",
-		Description: "The 20 newest runs are read, and 10,000 items of each. searched_since is set if there are older runs; missed names runs that did not answer or were read in part.",
+		Description: "The 20 newest runs and the 20 newest open ones are read, and 10,000 items of each. searched_since is set if there are older runs; missed names runs that did not answer or were read in part.",
 		May:         viewItems,
 	}, func(ctx context.Context, call *api.Call, in *workerTimesInput) (times.WorkerTimes, error) {
 		since := time.Now().UTC().Add(-time.Duration(in.Hours) * time.Hour)

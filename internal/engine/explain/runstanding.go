@@ -77,7 +77,7 @@ type RunStandingFacts struct {
 // RunStanding is the state of a run with its cause and the allowed operations.
 type RunStanding struct {
 	State string `json:"state"`
-	Role  Role   `json:"role" enum:"failed,timeout,partial,person,paused,waiting,running,done,skipped,canceled"`
+	Role  Role   `json:"role" enum:"failed,timeout,partial,person,paused,waiting,running,done,skipped,canceled,unknown"`
 	Open  bool   `json:"open"`
 	// Cause may be empty. Code is its code, if any.
 	Cause string `json:"cause,omitempty"`

@@ -7,7 +7,7 @@ import { later } from '../later';
 import { RunName } from '../names';
 import { href, hrefWith, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { brief, dayAround, dayOf, partsOf, span, Time, Took, useZone } from '../time';
+import { brief, dayAround, dayOf, partsOf, span, Time, Took, useTold, useZone } from '../time';
 import { chosenTime, isIn, paramsOf } from '../timeline/brush';
 import type { View } from '../timeline/layout';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
@@ -24,8 +24,9 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   useZone();
   const coming = useGet<Forecast>(past ? undefined : forecastOf(type));
   const ledger = useGet<Ledger>(past ? ledgerOf(type) : undefined);
+  const next = useTold((now) => String((coming.data?.ticks ?? []).findIndex((tick) => !isDropped(tick) && Date.parse(tick.at) >= now)));
   return (
-    <Page title="Calendar" head={past ? headOfPast(ledger.data) : headOf(coming.data)}>
+    <Page title="Calendar" head={past ? headOfPast(ledger.data) : headOf(coming.data, coming.data?.ticks[Number(next)])}>
       <Filters set={dropped || type !== ''}>
         <Choice
           label="Days"
@@ -56,9 +57,8 @@ const ledgerOf = (type: string) => `/ledger${query({ job_type: type, limit: 1000
 const forecastOf = (type: string) => `/forecast${query({ job_type: type, limit: 10000 })}`;
 
 // headOf names the next run.
-function headOf(forecast: Forecast | undefined): Head {
+function headOf(forecast: Forecast | undefined, next: ForecastTick | undefined): Head {
   if (!forecast) return {};
-  const next = forecast.ticks.find((tick) => !isDropped(tick));
   if (!next) return { state: { word: 'nothing due', role: 'plan' }, cause: 'No run begins within seven days.' };
   return {
     state: { word: plural(forecast.job_types.reduce((sum, one) => sum + one.runs, 0), 'run'), role: 'plan' },

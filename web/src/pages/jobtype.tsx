@@ -4,19 +4,20 @@ import { forgive, reEnable } from '../acts/admission';
 import { backfill, detect, pauseJobType, resumeJobType, runJobType } from '../acts/jobtypes';
 import { segment } from '../api';
 import { useGet } from '../data';
-import { isFailure, roleOf } from '../design/state';
+import { isFailure } from '../design/state';
 import { Because, useOwn, Why } from '../explain';
 import { later } from '../later';
 import { RunName, Said } from '../names';
 import { href } from '../route';
 import { duration, place, span, Time, Took, useZone } from '../time';
+import { fine } from '../timeline/layout';
 import type { Backfilled, Calendar, Holds, JobType, Reason, RunRef, ShownJobType } from '../types';
-import { AwaitedCause, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { AwaitedCause, Empty, Facts, type Head, Loaded, Page, Section, State, Table, useOneColumn } from '../ui';
 import { plural, upper } from '../words';
 import { WhoChanged } from './changes';
 import './jobtype.css';
 
-const History = later(() => import('../timeline/history').then((m) => m.History), false, 380);
+const History = later<{ name: string; learned: number }>(() => import('../timeline/history').then((m) => m.History), false, 380);
 const TypeTicks = later(() => import('../timeline/ticks').then((m) => m.TypeTicks));
 
 const Settings = later<{ type: ShownJobType }>(() => import('../settings/settings').then((m) => m.Settings));
@@ -28,21 +29,23 @@ export function JobTypePage({ name }: { name: string }) {
   const code = found.data?.standing.code;
   // A key that is held back has the code of its job type. NO_WORKER has the handler as its object.
   const { own, isPending } = useOwn(name, (reason) => reason.code === code && (reason.object === name || code === 'NO_WORKER'));
+  const one = useOneColumn();
   const acts = found.data ? actsOf(found.data) : [];
   const cause = code !== undefined && isPending ? <AwaitedCause /> : own && <Because reason={own} name={name} acts={acts} />;
   return (
     <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data, own, cause)} actions={found.data && <Actions name={name} acts={acts} />}>
       <Loaded of={found} what={`Job type ${name}`}>
         {(type) => (
+          <>
           <div class="cols">
             <div class="stack">
-              {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
-              <Why thing={name} title="Why it does not run" but={own} />
-              {(type.recent ?? []).length > 0 && <History name={name} />}
+              {type.spec.description && (type.standing.detail || failedOf(type)) && <p class="lead">{type.spec.description}</p>}
+              <Why thing={name} title={(type.running ?? []).length > 0 ? 'What its run waits for' : 'Why it does not run'} but={own} />
+              {type.runs.length > 0 && <History name={name} learned={duration(type.learned.p95)} />}
               <TypeTicks name={name} />
               <Recent type={type} />
               <Held name={name} />
-              <Settings type={type} />
+              {!one && <Settings type={type} />}
             </div>
             <div class="stack">
               <Next type={type} />
@@ -51,7 +54,7 @@ export function JobTypePage({ name }: { name: string }) {
                   of={[
                     ['Handler', <code key="handler">{type.spec.handler}</code>],
                     ['Lane', type.spec.lane && <a href={`${href('locks')}?lane=${segment(type.spec.lane)}`}>{type.spec.lane}</a>],
-                    ['Job takes', type.learned && learned(type.learned)],
+                    ['Job takes', learned(type.learned)],
                     ['Ticks', type.counts && ticks(type.counts)],
                   ]}
                 />
@@ -60,6 +63,8 @@ export function JobTypePage({ name }: { name: string }) {
               <WhoChanged of={{ job_type: name }} />
             </div>
           </div>
+          {one && <Settings type={type} />}
+          </>
         )}
       </Loaded>
     </Page>
@@ -92,20 +97,22 @@ function Next({ type }: { type: ShownJobType }) {
 }
 
 function learned({ p95, of }: { p95?: string; of: number }): string {
-  if (p95) return `95 of 100 within ${span(duration(p95))}, of the last ${of}`;
+  if (p95) return `95 of 100 within ${fine(duration(p95))}, of the last ${of}`;
   return of > 0 ? `not learned yet: ${of} of 20 jobs` : 'no job has completed yet';
 }
 
 const ticks = ({ started, skipped, missed }: NonNullable<ShownJobType['counts']>) =>
   [`${started} started`, skipped > 0 && `${skipped} skipped because one was open`, missed > 0 && `${missed} missed`].filter(Boolean).join(', ');
 
-// headOf has the reason of the explanation as its cause, or the detail of the state.
-function headOf(type: JobType, own: Reason | undefined, cause: ComponentChildren): Head {
+// failedOf is the last run if it failed.
+const failedOf = ({ runs: [last] }: ShownJobType) => (last && !last.standing.open && isFailure(last.standing.role) ? last : undefined);
+
+// headOf has the reason of the explanation as its cause, or the detail of the state, or the cause of a last run that failed.
+function headOf(type: ShownJobType, own: Reason | undefined, cause: ComponentChildren): Head {
   const { state, detail, quoted, until } = type.standing;
   const since = own?.since ?? type.standing.since;
   const next = type.next?.[0];
-  const last = type.recent?.[0];
-  const failed = last && isFailure(roleOf(last.outcome ?? ''));
+  const failed = failedOf(type);
   return {
     state: { word: state },
     age: since ? (
@@ -114,7 +121,7 @@ function headOf(type: JobType, own: Reason | undefined, cause: ComponentChildren
       <>
         {failed && (
           <>
-            last run <State word={last.outcome ?? ''} /> <Time at={last.ended_at ?? last.started_at} />
+            last run <State word={failed.standing.state} role={failed.standing.role} /> <Time at={failed.ended_at ?? failed.started_at} />
             {next && ' · '}
           </>
         )}
@@ -134,6 +141,12 @@ function headOf(type: JobType, own: Reason | undefined, cause: ComponentChildren
             Until <Time at={until} relative={false} />.
           </>
         )}
+      </>
+    ) : failed?.top_failure ? (
+      <>The last run: {failed.top_failure.message}</>
+    ) : failed?.standing.cause ? (
+      <>
+        The last run: <Said text={failed.standing.cause} runs={failed.standing.runs} />
       </>
     ) : (
       type.spec.description
@@ -174,34 +187,29 @@ function started(answer: unknown) {
   );
 }
 
-function Recent({ type }: { type: JobType }) {
+function Recent({ type }: { type: ShownJobType }) {
   return (
-    <Section title="Started by its schedule" note={<a href={`${href('calendar')}?type=${segment(type.name)}&view=past`}>each scheduled instant</a>}>
+    <Section title="What started its runs" note={<a href={`${href('calendar')}?type=${segment(type.name)}&view=past`}>each scheduled instant</a>}>
       <Table
         label={`Last runs of ${type.name}`}
-        rows={type.recent ?? []}
+        stacked
+        rows={type.runs}
         id={(run) => run.workflow_id}
         empty="It has not run yet: wait until it is due, or run it now."
         columns={[
           { name: 'Run', show: (run) => <RunName id={run.workflow_id} />, wide: true },
-          { name: 'Outcome', show: (run) => <State word={(run.outcome || run.status || 'started').toLowerCase()} /> },
+          { name: 'State', show: ({ standing }) => <State word={standing.state} role={standing.role} /> },
+          { name: 'Started by', show: (run) => run.started_by, wide: true },
           { name: 'Started', show: (run) => <Time at={run.started_at} /> },
-          {
-            name: 'Late by',
-            show: (run) => span(Math.max(Date.parse(run.started_at) - Date.parse(run.scheduled_at), 0)),
-            number: true,
-            optional: true,
-          },
-          {
-            name: 'Took',
-            show: (run) => (run.ended_at ? <Took from={run.started_at} to={run.ended_at} /> : <span class="faint">–</span>),
-            number: true,
-          },
+          { name: 'Late by', show: (run) => (run.due_at ? span(Math.max(Date.parse(run.started_at) - Date.parse(run.due_at), 0)) : none), number: true, optional: true },
+          { name: 'Took', show: (run) => (run.ended_at ? <Took from={run.started_at} to={run.ended_at} /> : none), number: true },
         ]}
       />
     </Section>
   );
 }
+
+const none = <span class="faint">–</span>;
 
 function Windows({ type }: { type: JobType }) {
   const w = type.window;

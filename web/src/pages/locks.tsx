@@ -11,7 +11,7 @@ import { later } from '../later';
 import { itemName, RunName } from '../names';
 import { setParams } from '../route';
 import { runPath } from '../runs';
-import { Time, useTold } from '../time';
+import { Time, Took, useTold } from '../time';
 import type { Item, Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { Awaited, type Head, Loaded, Meter, Page, Section, Table } from '../ui';
 import { WhoChanged } from './changes';
@@ -132,10 +132,10 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
   const [oldest] = all.flatMap((one) => (one.waiting ?? []).map((use) => ({ use, of: one.name }))).sort((a, b) => Date.parse(a.use.since) - Date.parse(b.use.since));
   return {
     head: {
-      state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
+      state: { word: `${waiting.toLocaleString('en')} wait${waiting > 1 ? '' : 's'}`, role: 'waiting' },
       age: oldest && (
         <>
-          since <Time at={oldest.use.since} />
+          for <Took from={oldest.use.since} />
         </>
       ),
       cause: oldest && waiting > 1 && (

@@ -168,7 +168,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                   { name: 'First error', show: ([run]) => firstError(run), wide: true },
                   {
                     name: 'Failed',
-                    show: ([run]) => run?.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
+                    show: ([run]) => run?.progress?.total ? `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}` : '',
                     number: true,
                   },
                   {

@@ -98,7 +98,7 @@ function headOf(run: Snapshot, failures: RunFailures | undefined): Head {
         {first.message}
       </>
     ) : (
-      cause && <Said text={cause} runs={runs} />
+      cause && <div class={lookOf(run.standing)}><Said text={cause} runs={runs} /></div>
     ),
   };
 }
@@ -158,7 +158,7 @@ function Waits({ run }: { run: Snapshot }) {
                 )}
                 {reason.since && (
                   <>
-                    since <Took from={reason.since} />
+                    for <Took from={reason.since} />
                   </>
                 )}
                 {reason.until && (
@@ -191,6 +191,9 @@ function Waits({ run }: { run: Snapshot }) {
 
 function Now({ run }: { run: Snapshot }) {
   const open = isOpen(run);
+  // The header of a run without a failure has its cause.
+  const told = (run.progress?.failed ?? 0) > 0 ? '' : run.standing.cause;
+  const untold = (text: string | undefined) => text && !(told && text.includes(told));
   const detector = run.group?.detector ?? run.result?.detector;
   const explained = run.group?.explanations ?? run.result?.explanations ?? [];
   return (
@@ -206,8 +209,8 @@ function Now({ run }: { run: Snapshot }) {
           ],
           ['Usually', run.pace?.usual.took && `${span(duration(run.pace.usual.took))}, as ${plural(run.pace.usual.of, 'run')} took`],
           ['Paused', run.paused && [run.paused_by && `by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ')],
-          ['Waits for', open && run.waiting && localized(run.waiting)],
-          ['Because', run.reason && <Said text={run.reason} runs={run.standing.runs} />],
+          ['Waits for', open && untold(run.waiting) && localized(run.waiting ?? '')],
+          ['Because', untold(run.reason) && <Said text={run.reason ?? ''} runs={run.standing.runs} />],
           ['Failure', run.failure],
           ['Job type', run.job_type && <a href={href('job-types', run.job_type)}>{run.job_type}</a>],
           ['DAG', run.dag && <a href={`${href('runs')}?kind=dag&name=${encodeURIComponent(run.dag)}`}>{run.dag}</a>],

@@ -4,22 +4,20 @@ import { segment } from '../api';
 import { useGet } from '../data';
 import { isFailed, looks, type Role, spoken } from '../design/state';
 import { href, runHref } from '../route';
-import { exact, span, useZone, zoneOf } from '../time';
+import { exact, useZone, zoneOf } from '../time';
 import type { RunHistory } from '../types';
 import { Aloud, Loaded, Section, Table } from '../ui';
 import { plural } from '../words';
-import { labelOf, rounded } from './layout';
+import { fine, labelOf, rounded } from './layout';
 import { textOf, tookOf } from './past';
 import { offsetOf } from './zone';
 import './history.css';
 
-// fine writes short durations with a decimal.
-const fine = (ms: number) => (ms >= 1000 && ms < 10_000 && ms % 1000 !== 0 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
-
 // room is the height of both charts.
 const room = 330;
 
-export function History({ name }: { name: string }) {
+// learned is the p95 of the last jobs in milliseconds; 0: not learned yet.
+export function History({ name, learned }: { name: string; learned: number }) {
   const found = useGet<RunHistory>(`/job-types/${segment(name)}/history`);
   useZone();
   const runs = found.data?.runs ?? [];
@@ -31,7 +29,7 @@ export function History({ name }: { name: string }) {
         {(history) => (
           <div class="trend">
             <Bars history={history} />
-            <Durations history={history} />
+            <Durations history={history} learned={learned} />
             <Values of={history} />
           </div>
         )}
@@ -84,7 +82,7 @@ function Limit({ name, ms, top, y, width }: { name: string; ms: number; top: num
     <g class="limit">
       {ms <= top && <line x1={left} x2={width - right} y1={at} y2={at} />}
       <text x={left} y={at - 4}>
-        {spoken(name)} {span(ms)}
+        {spoken(name)} {fine(ms)}
         {ms > top && ' ↑'}
       </text>
     </g>
@@ -127,7 +125,7 @@ function Bars({ history }: { history: RunHistory }) {
             const height = Math.max(y(0) - y(tookOf(run)), 2);
             const failed = run.jobs && run.jobs.failed > 0 && !isFailed(run.role) ? Math.max((height * run.jobs.failed) / Math.max(run.jobs.total, 1), 4) : 0;
             return (
-              <a key={run.workflow_id} href={runHref(run.workflow_id)} tabIndex={-1} aria-label={textOf(run)} class={`${run.role}${at === i ? ' on' : ''}`} onPointerEnter={() => setAt(i)} onPointerLeave={() => setAt(undefined)}>
+              <a key={run.workflow_id} href={runHref(run.workflow_id)} tabIndex={-1} aria-label={textOf(run)} class={`${run.role === 'partial' && !run.ended_at ? 'running' : run.role}${at === i ? ' on' : ''}`} onPointerEnter={() => setAt(i)} onPointerLeave={() => setAt(undefined)}>
                 <rect class="hit" x={x(i)} y={head - 8} width={slot} height={barsHigh - head + 8} />
                 <rect class="body" x={x(i) + (slot - bar) / 2} y={y(0) - height} width={bar} height={height} rx={Math.min(2, bar / 4)} />
                 {failed > 0 && <rect class="part" x={x(i) + (slot - bar) / 2} y={y(0) - height} width={bar} height={Math.min(failed, height)} />}
@@ -156,11 +154,11 @@ function Bars({ history }: { history: RunHistory }) {
 const linesHigh = 160;
 
 // Durations are p50 and p95 of the jobs of each run. A dashed vertical is a change of the settings.
-function Durations({ history }: { history: RunHistory }) {
+function Durations({ history, learned }: { history: RunHistory; learned: number }) {
   const { element, width } = useWidth();
   const runs = history.runs.filter((run) => run.jobs && run.jobs.of > 0);
   const [from, to] = [Date.parse(runs[0]?.started_at ?? ''), Date.parse(runs.at(-1)?.started_at ?? '')];
-  const longest = Math.max(...runs.map((run) => run.jobs?.p95_ms ?? 0), 1);
+  const longest = Math.max(...runs.map((run) => run.jobs?.p95_ms ?? 0), learned, 1);
   const limit = history.limits.find((one) => one.of === 'job');
   const values = rounded(limit && limit.ms <= longest * farAbove ? Math.max(limit.ms, longest) : longest, 4, true);
   const top = values.at(-1) ?? 1;
@@ -194,6 +192,7 @@ function Durations({ history }: { history: RunHistory }) {
             p50 {fine(last.p50_ms)}
           </text>
           {limit && <Limit name={limit.name} ms={limit.ms} top={top} y={y} width={width} />}
+          {learned > 0 && <Limit name="95 of 100" ms={learned} top={top} y={y} width={width} />}
           <g class="lines" aria-hidden="true">
             {(width < 460 ? [dates[0], dates[2]] : dates).map((date) => date && <text key={date.at} x={x(date.at)} y={linesHigh - 4} text-anchor={date.at === from ? 'start' : 'middle'}>{date.label}</text>)}
           </g>

@@ -2,6 +2,7 @@
 // milliseconds, lengths are pixels.
 
 import { isFailure, loudness } from '../design/state';
+import { span } from '../time';
 
 export interface View {
   from: number;
@@ -227,3 +228,6 @@ export function rounded(most: number, count: number, duration: boolean): number[
   while ((values.at(-1) as number) < most * 0.999999) values.push(Number((values.length * step).toPrecision(12)));
   return values;
 }
+
+// fine writes short durations with a decimal.
+export const fine = (ms: number) => (ms >= 1000 && ms < 10_000 && ms % 1000 !== 0 ? `${(ms / 1000).toFixed(1)} s` : span(ms));

@@ -8,5 +8,5 @@ export const tookOf = (run: PastRun) => (run.ended_at ? Date.parse(run.ended_at)
 
 export function textOf(run: PastRun): string {
   const jobs = run.jobs ? `, ${run.jobs.failed > 0 ? `${run.jobs.failed.toLocaleString('en')} of ` : ''}${run.jobs.total.toLocaleString('en')} ${run.jobs.failed > 0 ? 'jobs failed' : 'jobs'}` : '';
-  return `${spoken(run.state)}, ${run.ended_at ? `took ${span(tookOf(run))}` : `since ${span(tookOf(run))}`}, ${exact(run.started_at)}${jobs}`;
+  return `${spoken(run.state)}, ${run.ended_at ? `took ${span(tookOf(run))}` : `for ${span(tookOf(run))}`}, ${exact(run.started_at)}${jobs}`;
 }

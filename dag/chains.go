@@ -148,13 +148,13 @@ func (q *queue) limitChain(name string, d Chain) {
 		if entry == "" || all.byEntry[entry] != nil {
 			continue
 		}
+		if f := q.fanOuts[entry]; f != nil {
+			q.unparkAll(&f.parked) // Those of items that have not begun park apart from now on.
+		}
 		all.byEntry[entry] = c
 		c.Entries = append(c.Entries, entry)
 		for _, i := range q.defs.Family(entry) {
 			q.joinChain(i)
-		}
-		if f := q.fanOuts[entry]; f != nil {
-			q.unparkAll(&f.parked) // Its items may not have begun.
 		}
 	}
 	if !known && len(c.Entries) > 0 {
@@ -249,7 +249,7 @@ func (q *queue) forceItem() bool {
 	var best *ready.Key
 	first := func(of *parking) {
 		for kind := range of {
-			if k, ok := ready.Peek(&of[kind], q.states.nodes, isParked); ok && (best == nil || k.Before(*best)) {
+			if k, ok := q.firstParked(of, kind); ok && (best == nil || k.Before(*best)) {
 				best = &k
 			}
 		}

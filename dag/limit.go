@@ -72,13 +72,13 @@ func (q *queue) limitFanOuts(limits map[string]int) {
 		}
 		own := q.fanOuts[name]
 		if own == nil {
+			if c := q.chains.byEntry[name]; c != nil {
+				q.unparkAll(&c.parked) // Those of the fan-out park in it from now on.
+			}
 			own = &fanOut{}
 			q.fanOuts[name] = own
 			for _, i := range q.defs.Family(name) {
 				own.count(q.states.nodes[i].state, +1)
-			}
-			if c := q.chains.byEntry[name]; c != nil {
-				q.unparkAll(&c.parked) // Its own tasks now park in the fan-out.
 			}
 		}
 		own.limit = limit
@@ -173,7 +173,7 @@ func (q *queue) unparkFanOut(f *fanOut) {
 // unpark returns the first task of each set.
 func (q *queue) unpark(from *parking) (found bool) {
 	for kind := range from {
-		if k, ok := ready.Peek(&from[kind], q.states.nodes, isParked); ok {
+		if k, ok := q.firstParked(from, kind); ok {
 			from[kind].Pop()
 			q.states.nodes[k.Task].flag &^= flagParked
 			q.enqueue(k.Task, q.states.nodes[k.Task].attr)
@@ -181,6 +181,17 @@ func (q *queue) unpark(from *parking) (found bool) {
 		}
 	}
 	return found
+}
+
+// firstParked drops entries of tasks that have started since, or are parked elsewhere.
+func (q *queue) firstParked(of *parking, kind int) (ready.Key, bool) {
+	for {
+		k, ok := ready.Peek(&of[kind], q.states.nodes, isParked)
+		if !ok || q.parkingOf(k.Task) == of {
+			return k, ok
+		}
+		of[kind].Pop()
+	}
 }
 
 func (q *queue) unparkAll(from *parking) {
@@ -195,23 +206,24 @@ func (q *queue) barred(i Index) bool {
 	return it != nil && it.of.bars(it) || f != nil && f.full()
 }
 
-// park: a task of an item that has not begun waits for that whatever bars it, so it never moves between two limits.
 func (q *queue) park(k ready.Key) {
 	n := &q.states.nodes[k.Task]
-	if n.flag&flagParked != 0 {
-		return
+	if n.flag&flagParked == 0 {
+		n.flag |= flagParked
+		q.parkingOf(k.Task)[kindOf(n.attr, q.chains.of[k.Task])].Push(k)
 	}
-	n.flag |= flagParked
-	it, f := q.chains.of[k.Task], q.fanOutOf(k.Task)
-	kind := kindOf(n.attr, it)
+}
+
+// parkingOf: a task of an item that has not begun waits for that whatever bars it, so it never moves between two limits.
+func (q *queue) parkingOf(i Index) *parking {
+	it, f := q.chains.of[i], q.fanOutOf(i)
 	switch {
 	case it == nil || it.begun:
-		f.parked[kind].Push(k)
+		return &f.parked
 	case f != nil:
-		f.unbegun[kind].Push(k)
-	default:
-		it.of.parked[kind].Push(k)
+		return &f.unbegun
 	}
+	return &it.of.parked
 }
 
 func kindOf(a attr, it *chainItem) (kind int) {

@@ -90,3 +90,27 @@ func TestTasksOfOtherKindsStart(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "[start 4]", fmt.Sprint(next), "f.2 has no room at the gates")
 }
+
+// TestASkippedTaskTakesNoPlace: a task was skipped while it waited for its fan-out, and runs again with an item that may
+// not begin. Its old entry must not hide the next task of the fan-out.
+func TestASkippedTaskTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	g := mustBuild(t, dag.Input{Tasks: []dag.Task{{ID: "f.b"}, {ID: "f.a"}, {ID: "f.c"}, {ID: "g.a"}, {ID: "g.b"}, {ID: "g.c"}, {ID: "g.d"}, {ID: "f.d"}}})
+	r := dag.NewRun(g, dag.Options{FanOuts: map[string]int{"f": 1}, Chains: map[string]dag.Chain{"f": {Entries: []string{"f", "g"}, InFlight: 3}}})
+	for _, c := range []struct {
+		kind dag.EventKind
+		task string
+		want string
+	}{
+		{dag.EventStart, "f.b", "[start 0 start 3 start 4 start 5]"},
+		{dag.EventSkip, "f.a", "[]"},
+		{dag.EventCompleted, "g.a", "[start 6]"},
+		{dag.EventRerun, "f.a", "[]"},
+		{dag.EventCompleted, "f.b", "[start 2]"},
+	} {
+		i, _ := g.Lookup(c.task)
+		decisions, err := r.Next(dag.Event{Kind: c.kind, Task: i}, nil)
+		require.NoError(t, err)
+		require.Equal(t, c.want, fmt.Sprint(decisions), "%s %s", c.kind, c.task)
+	}
+}

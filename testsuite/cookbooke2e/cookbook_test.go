@@ -138,7 +138,7 @@ func alertMe(t *testing.T, r recipe) {
 }
 
 // moveDataCenter: no rack is copied before the approval, and two are copied at a time. A failed rack does not
-// affect the others, and `dag retry` repeats only that rack.
+// affect the others, and `retry` repeats only that rack.
 func moveDataCenter(t *testing.T, r recipe) {
 	k := newKitchen(t, "set-maintenance", "copy-rack", "verify-rack")
 	k.open("node-a", "node-b")

@@ -79,7 +79,7 @@ func (c *cluster) says(line ...string) (string, int) {
 	return string(said), 0
 }
 
-// TestHandStartedRunsAreSeen: `jobtypes run` prints the cause of a run's wait or skip. `status` lists skipped
+// TestHandStartedRunsAreSeen: `start` prints the cause of a run's wait or skip. `status` lists skipped
 // runs and predicts the runs that wait behind a submitted one.
 func TestHandStartedRunsAreSeen(t *testing.T) {
 	t.Parallel()

@@ -119,7 +119,7 @@ func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
 	}
 }
 
-// attempts are those of `jobs show`.
+// attempts are those of `show`.
 func (s *site) attempts(item starter.ItemRef) []starter.Attempt {
 	s.T.Helper()
 	var shown starter.ItemHistory

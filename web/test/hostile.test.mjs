@@ -34,7 +34,7 @@ job_types:
 `);
   await stage.shell(`roundsman apply --config ${file}`);
   for (const name of [long, 'empty']) {
-    await stage.shell(`roundsman start ${name}`);
+    await stage.shell(`roundsman start jobtype/${name}`);
     await until(`a run of ${name} has ended`, async () => (await stage.get(`/job-types/${name}`)).recent?.some((run) => run.outcome), 60_000);
   }
 });

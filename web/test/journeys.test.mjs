@@ -159,7 +159,7 @@ test('put back what was resized and set', { skip, timeout: 600_000 }, async () =
   const worker = async () => (await stage.get('/workers/node-b')).caps.max_execute;
   const [own, policy] = [await worker(), async () => (await stage.get('/job-types/compact/policy')).policy];
   const before = await policy();
-  for (const [line, object] of [['workers resize node-b --max-execute 9', 'worker/node-b'], ['pools resize db --size 7', 'pool/db'], ['jobtypes set compact retry_limit=4 max_runtime=1h', 'jobtype/compact']]) {
+  for (const [line, object] of [['set node-b max_execute=9', 'worker/node-b'], ['set pool/db size=7', 'pool/db'], ['set compact retry_limit=4 max_runtime=1h', 'jobtype/compact']]) {
     await stage.shell(`roundsman ${line}`);
     await stage.open(page, `audit?object=${encodeURIComponent(object)}`);
     await until('a button Put back', () => page.evaluate(() => [...document.querySelectorAll('main button')].some((b) => b.textContent === 'Put back')));

@@ -231,7 +231,7 @@ export class Stage {
   async openRun(jobType) {
     const open = async () => (await this.get(`/runs?running=true&counts=true&job_type=${jobType}`)).runs[0];
     const started = (cause) => assert.match(cause.message, /still runs/); // Another page may open it, too.
-    if (!(await open())) await this.shell(`roundsman start ${jobType}`).catch(started);
+    if (!(await open())) await this.shell(`roundsman start jobtype/${jobType}`).catch(started);
     return until(`a run of ${jobType} in which a job runs`, async () => {
       const run = await open();
       return run?.progress?.running > 0 && run.workflow_id;

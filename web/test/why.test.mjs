@@ -53,7 +53,7 @@ after(() => stage?.down());
 
 // reasons are those on the page: code, text, buttons and who can act. The first button of a header belongs to its reason.
 const reasons = () => page.$$eval('.reasons > li, .title .says > div', (all) => all.map((li) => ({
-  code: li.querySelector('.state.code').textContent, text: li.innerText, runs: [...li.querySelectorAll('a.run')].map((a) => a.title), since: (li.closest('.title')?.querySelector('.named') ?? li).querySelector('time')?.getAttribute('datetime'),
+  code: li.querySelector('.state.code').textContent, text: li.innerText, runs: [...li.querySelectorAll('a.run')].map((a) => a.title), since: (li.closest('.title')?.querySelector('.named') ?? li).querySelector('time, small .number')?.title,
   buttons: [...(li.closest('.title')?.querySelectorAll('.actions > button:first-child') ?? []), ...li.querySelectorAll('.remedies > button, .remedies > a.button')].map((b) => b.textContent), actor: li.querySelector('.actor')?.textContent,
   commands: [...li.querySelectorAll('.line')].filter((e) => !e.closest('details')).length, fold: li.querySelector('details.lines summary')?.textContent,
 })));

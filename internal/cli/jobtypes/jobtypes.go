@@ -204,11 +204,15 @@ func (c *commands) showJobType(known jobtypes.JobType, details jobtypes.Details)
 	shown.Add("detect", ui.Text(jobtypes.ValueText(spec.Detect)))
 	shown.Add("execute", ui.Text(jobtypes.ValueText(spec.Execute)))
 	c.PrintFields(shown)
-	if len(details.Runs) == 0 {
+	c.printStarted(details.Runs, now)
+}
+
+func (c *commands) printStarted(started []jobtypes.StartedRun, now time.Time) {
+	if len(started) == 0 {
 		return
 	}
 	listed := ui.NewTable("RUN", "OUTCOME", "STARTED", "BY", "LATE BY")
-	for _, run := range details.Runs {
+	for _, run := range started {
 		late := "-"
 		if !run.DueAt.IsZero() {
 			late = ui.Span(max(run.StartedAt.Sub(run.DueAt), 0))

@@ -144,6 +144,7 @@ test('a DAG that failed since yesterday has its last runs, each of them a link',
   }
   const ids = async () => (await stage.get('/run-strips?dag=flops')).dags[0]?.runs.map((run) => run.workflow_id).join();
   await until('both runs in its strip', async () => (await ids()) === 'dag/flops/first,dag/flops/second');
+  await page.setViewport({ width: 1440, height: 900 }); // Narrower windows have no room for strips beside the errors.
   await stage.open(page, '');
   const link = '[aria-label="Runs that failed since yesterday"] .strip-link[aria-label*="flops"]';
   await until('two runs', () => page.$eval(link, (e) => /run 2 of 2: failed/.test(e.getAttribute('aria-label'))));
@@ -151,6 +152,7 @@ test('a DAG that failed since yesterday has its last runs, each of them a link',
   await page.keyboard.press('Home');
   await until('the first run', async () => (await page.$eval(link, (e) => e.getAttribute('href'))) === hrefOf('dag/flops/first'));
   await until('the last runs of a job type beside it', () => page.$('[aria-label="Runs that failed since yesterday"] .strip-link[aria-label*="flaky"]'));
+  await page.setViewport({ width: 1280, height: 900 });
 });
 
 test('arrow keys go from bar to bar, Enter opens it; [ and ] go earlier and later', { skip, timeout: 600_000 }, async () => {

@@ -129,14 +129,15 @@ func (s *site) holders() []int {
 	})
 }
 
-// awaitHolder waits until the program runs and, if noted is set, until the worker has
-// noted its process.
+// awaitHolder waits until the program has the lock, which flock takes in a process of its own, and, if noted is set, until
+// the worker has noted its process.
 func (s *site) awaitHolder(noted bool) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
+		_, err := os.Stat(filepath.Join(s.dir, "started"))
 		pids := s.holders()
-		if len(pids) == 0 || !noted {
-			return len(pids) > 0
+		if err != nil || len(pids) != 1 || !noted {
+			return err == nil && len(pids) == 1
 		}
 		notes, _ := os.ReadDir(s.state())
 		for _, note := range notes {

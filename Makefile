@@ -47,12 +47,11 @@ TEST_TIMEOUT ?= 60m
 # A third of the time of a link, and half with the race detector, is for a debugger, see DWARF. tools/testrun keeps what was linked.
 TEST_LINK    ?= '-ldflags=-s -w'
 # Packages that are tested at once on two cores: some unit packages wait for servers.
-# Two end-to-end packages with four tests each keep both cores busy; with three of them waits ran out. consolee2e is the third:
-# it fills what the others leave.
+# Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
 UNIT_PACKAGES ?= 4
 # A step of tests begins when so many packages of the steps before are left: the last ones wait for servers.
 OVERLAP       ?= 2
-E2E_PACKAGES  ?= 3
+E2E_PACKAGES  ?= 2
 E2E_PARALLEL  ?= 4
 TESTFLAGS    ?=
 # Packages for `make test` and `make lint`, e.g. PKG=./dag/...

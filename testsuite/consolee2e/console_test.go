@@ -27,10 +27,9 @@ var longest = []string{"whole", "timeline", "why", "journeys", "live", "handover
 // waits are files that wait for most of their time. They run next to the others, each with a stage of its own.
 var waits = []string{"still"}
 
-// inCalm are how many files begin next to the first one and waits, each while the machine is calm: other end-to-end packages
-// run at the same time. Each stage is a control plane, a server, two workers and a browser. The files of the shared stage run
-// one after another.
-const inCalm = 2
+// atOnce files run at once, besides waits, and one more begins while the machine is calm. Each stage is a control plane, a
+// server, two workers and a browser. The files of the shared stage run one after another.
+const atOnce = 2
 
 // calm reports whether fewer than two threads for each CPU want to run, by the average of the last minute.
 func calm() bool {
@@ -71,39 +70,26 @@ func TestInBrowser(t *testing.T) {
 	}
 	close(queue)
 	var workers sync.WaitGroup
-	next := func() (more bool) {
-		names, more := <-queue
-		if more {
-			d.files(t, names)
-		}
-		return more
-	}
-	workers.Go(func() {
-		for next() {
-		}
-	})
-	for _, name := range waits {
-		workers.Go(func() { d.files(t, []string{name}) })
-	}
-	var mu sync.Mutex
-	var last time.Time
-	due := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		// After a minute the average has what began last.
-		if len(queue) > 0 && (time.Since(last) < time.Minute || !calm()) {
-			return false
-		}
-		last = time.Now()
-		return true
-	}
-	for range inCalm {
+	for range atOnce {
 		workers.Go(func() {
-			for more := true; more; more = next() {
-				assert.Eventually(t, due, time.Hour, time.Second)
+			for names := range queue {
+				d.files(t, names)
 			}
 		})
 	}
+	for _, name := range waits {
+		workers.Go(func() { d.files(t, []string{name}) })
+	}
+	workers.Go(func() {
+		for {
+			assert.Eventually(t, func() bool { return calm() || len(queue) == 0 }, time.Hour, time.Second)
+			names, more := <-queue
+			if !more {
+				return
+			}
+			d.files(t, names)
+		}
+	})
 	workers.Wait()
 }
 

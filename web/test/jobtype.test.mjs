@@ -63,7 +63,7 @@ test('each run has what started it', options, async () => {
   await ended('often', 1);
   const hour = (back) => new Date(Date.now() - back * 3_600_000).toISOString();
   await stage.shell(`roundsman start often --backfill ${hour(1)}..${hour(0)}`);
-  await stage.shell('roundsman jobs submit --type often --key bad --params \'{"item": "bad"}\' --id ticket-7 --wait').catch(() => undefined);
+  await stage.shell('roundsman submit often:bad -p item=bad --as ticket-7 --wait').catch(() => undefined);
   await stage.shell('roundsman retry group/often-adhoc-ticket-7 --wait').catch(() => undefined);
   await ended('often', 4);
   const page = await stage.page();
@@ -192,7 +192,7 @@ test('the page of a job type fits 1,280 px and 390 px', options, async () => {
 
 test('the failures of the overview fit 1,280 px, with their buttons', options, async () => {
   await stage.shell('roundsman start failing --wait').catch(() => undefined);
-  await stage.shell('roundsman jobs submit --type often --key bad --params \'{"item": "bad"}\' --id a-ticket-with-a-name --wait').catch(() => undefined);
+  await stage.shell('roundsman submit often:bad -p item=bad --as a-ticket-with-a-name --wait').catch(() => undefined);
   const page = await stage.page();
   await stage.open(page, '');
   const table = '[aria-label="Runs that failed since yesterday"]';

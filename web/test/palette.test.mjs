@@ -84,6 +84,7 @@ test('a search that no run was read for names no number of them', { skip, timeou
     const plain = (window.plain = window.fetch);
     window.fetch = async (...request) => (/\/items\?key=nothing/.test(request[0]) ? new Response(JSON.stringify({ items: [], searched: 0, next: 'older' })) : plain(...request));
   });
+  await page.waitForFunction(() => !document.querySelector('.palette[open]')); // Before that, / is a letter of the last search.
   await page.keyboard.press('/');
   await page.waitForSelector('.palette[open] input');
   await page.keyboard.type('nothing');

@@ -214,7 +214,8 @@ func (q *queue) park(k ready.Key) {
 	}
 }
 
-// parkingOf: a task of an item that has not begun waits for that whatever bars it, so it never moves between two limits.
+// parkingOf returns where a task waits. Before its item begins that is one place, whichever limit bars it: no task moves
+// from one limit to another.
 func (q *queue) parkingOf(i Index) *parking {
 	it, f := q.chains.of[i], q.fanOutOf(i)
 	switch {

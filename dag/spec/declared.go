@@ -72,7 +72,7 @@ func (d *declared) followers() map[string][]string {
 	return followers
 }
 
-// following returns an entry, and then those that continue its chains in the order of their declaration.
+// following returns an entry and then, as declared, the fan-outs that continue its chains.
 func (d *declared) following(first string, followers map[string][]string) []string {
 	chain, in := []string{first}, map[string]bool{first: true}
 	for head := 0; head < len(chain); head++ {

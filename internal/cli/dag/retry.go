@@ -27,7 +27,7 @@ func CheckOptions(ctx *cli.Context) error {
 }
 
 // Retry runs failed tasks again, and the tasks that they blocked. Of a run that has ended it starts a new run, which takes
-// over what succeeded. from are tasks to execute again although they succeeded, with everything that depends on them.
+// over what succeeded. The tasks of from execute again, too, with everything that depends on them.
 func Retry(p *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.RunRef, from []string) error {
 	c := &commands{p}
 	var compiled *spec.Compiled

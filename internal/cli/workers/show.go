@@ -16,8 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
-// Show shows one worker. Its jobs are those of the worker's own process. If it does not answer, they are those that open
-// runs have there.
+// Show prints one worker. The worker's process names its jobs. If the process does not answer, the open runs name them.
 func Show(p *ui.Program, ctx *cli.Context, client *starter.Client, id string) error {
 	shown, err := workerview.Shown(ctx.Context, client, id)
 	if err != nil {

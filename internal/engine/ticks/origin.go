@@ -17,7 +17,7 @@ const (
 // Begun is a run whose origin is sought.
 type Begun struct {
 	WorkflowID string
-	// Due is the instant in its id; zero: it has none.
+	// Due is the instant in its id, or zero.
 	Due, Started time.Time
 	// Submitted means that it has jobs or params of its own, Resumes that these are failed jobs of another run.
 	Submitted, Resumes bool
@@ -28,13 +28,13 @@ type Origins struct {
 	JobType string
 	// Entries are operators' entries of the audit log.
 	Entries []contract.AuditEntry
-	// KeptSince is the time of the oldest entry of the log; zero: nothing was dropped.
+	// KeptSince is the time of the oldest entry of the log, or zero if nothing was dropped.
 	KeptSince time.Time
 	// MadeAt is when the Schedule was made, if it started a run at once; zero otherwise.
 	MadeAt time.Time
 }
 
-// Of returns the origin of a run. The entry is that of the request, empty if the log has none.
+// Of returns the origin of a run, and the log's entry of the request: an empty one if the log has none.
 func (o Origins) Of(run Begun) (contract.Origin, *contract.AuditEntry) {
 	for i := range o.Entries {
 		if by := requests(&o.Entries[i], run); by != "" {
@@ -79,7 +79,7 @@ func requests(entry *contract.AuditEntry, run Begun) contract.Origin {
 	return ""
 }
 
-// Backfills reports whether the entry is that of a backfill which started a run of its job type: the detail has the first and the last instant.
+// Backfills reports whether a backfill with this entry started the run. The entry's detail has the first and the last instant.
 func Backfills(entry *contract.AuditEntry, due, started time.Time) bool {
 	first, last, _ := strings.Cut(entry.Detail, " to ")
 	if entry.Action != "jobtype.backfill" || started.Before(entry.At.Add(-recordedWithin)) {

@@ -57,7 +57,7 @@ func failedTask() error {
 	return serviceerror.FromStatus(serviceerror.ToStatus(serviceerror.NewWorkflowNotReady("Unable to query workflow due to Workflow Task in failed state.")))
 }
 
-// A workflow whose tasks fail gets the call again, although the code of the error is that of a refusal.
+// The code of this error is a refusal's, and the call is repeated.
 func TestACallToAWorkflowWhoseTasksFailIsRepeated(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, codes.FailedPrecondition, rpc.Code(failedTask()))

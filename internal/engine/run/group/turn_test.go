@@ -235,7 +235,6 @@ func TestAGroupStartsUntilItsLookupsHaveAnswers(t *testing.T) {
 	assert.True(t, detects)
 }
 
-// TestAKnownSuccessEndsTheStart: nothing is left to wait for.
 func TestAKnownSuccessEndsTheStart(t *testing.T) {
 	t.Parallel()
 	s := open(t, afterDump(false), node("a", 1))

@@ -77,6 +77,8 @@ type WorkerRegistration struct {
 	MaxExecute int      `json:"max_execute"`
 	// TakeOver fences a live instance of the same id instead of being refused.
 	TakeOver bool `json:"take_over,omitempty"`
+	// Unanswered is a stale instance of the same id whose process did not answer a query.
+	Unanswered string `json:"unanswered,omitempty"`
 	// Remote means that the worker connects through a gateway. No process answers queries for it.
 	Remote bool `json:"remote,omitempty"`
 	// Caps set by an operator. The worker repeats them in case the registry lost them.
@@ -98,6 +100,8 @@ func (r WorkerRegistration) Process() WorkerProcess { return WorkerProcess{Host:
 type RegisterWorkerResult struct {
 	Accepted bool             `json:"accepted"`
 	Refused  *RegisteredOther `json:"refused,omitempty"`
+	// Stale: the heartbeats of the other instance are late. It loses the id unless its process answers a query.
+	Stale bool `json:"stale,omitempty"`
 	// Settings are set if Accepted.
 	Settings *WorkerSettings `json:"settings,omitempty"`
 }

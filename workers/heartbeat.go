@@ -43,27 +43,19 @@ func (h *heartbeat) pause() time.Duration {
 	return interval
 }
 
+// The interval includes the call, so a slow server does not make a worker look silent.
 func (h *heartbeat) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause := h.pause()
-		if pause > 0 {
+		var due <-chan time.Time
+		if pause := h.pause(); pause > 0 {
+			due = time.After(pause)
 			h.beat(ctx)
 		}
-		h.wait(ctx, pause)
-	}
-}
-
-func (h *heartbeat) wait(ctx context.Context, pause time.Duration) {
-	var due <-chan time.Time
-	if pause > 0 {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-due:
-	case <-h.changed:
-	case <-ctx.Done():
+		select {
+		case <-due:
+		case <-h.changed:
+		case <-ctx.Done():
+		}
 	}
 }
 

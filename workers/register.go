@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +37,7 @@ func (e *RefusedError) Error() string {
 type registrar struct {
 	registry     *registry.Registry
 	registration contract.WorkerRegistration
-	// dead are ended incarnations of this id; a registration need not wait for them.
+	// dead are ended incarnations of this id, whose lock this process has; a registration need not wait for them.
 	dead []string
 	// introduced means that a registration was sent and not refused, even if its answer was not awaited.
 	introduced atomic.Bool
@@ -53,7 +52,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 	registration.TakeOver = takeOver
 	for {
 		r.introduced.Store(true)
-		verdict, err := r.registry.Register(ctx, registration)
+		verdict, err := r.registry.Register(ctx, registration, r.dead...)
 		switch {
 		case err == nil && verdict.Accepted:
 			if verdict.Settings != nil {
@@ -61,14 +60,8 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 			}
 			return settings, nil
 		case err == nil:
-			other := verdict.Refused
-			if other != nil && slices.Contains(r.dead, other.Instance) && !registration.TakeOver {
-				// This process has the dead process's lock: no live process is fenced.
-				registration.TakeOver = true
-				continue
-			}
 			r.introduced.Store(false)
-			return settings, refused(registration.ID, other)
+			return settings, refused(registration.ID, verdict.Refused)
 		case registry.Final(err):
 			return settings, fmt.Errorf("register worker %s: %w", registration.ID, err)
 		}

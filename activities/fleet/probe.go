@@ -13,31 +13,33 @@ import (
 // probesPerInterval is the number of probe reads within one heartbeat interval.
 const probesPerInterval = 5
 
-// ProbeWorker is [contract.ProbeWorkerActivity]: it waits for at most three heartbeat intervals until a heartbeat of
-// that incarnation changes. A repeat probes again.
+// ProbeWorker is [contract.ProbeWorkerActivity]: it waits until a heartbeat of that incarnation changes, for at most
+// three heartbeat intervals between the first read and the last one. A repeat probes again.
 func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
 	applied := o.thresholds.Applied(ctx).WithDefaults()
 	ticker := time.NewTicker(applied.HeartbeatInterval.Std() / probesPerInterval)
 	defer ticker.Stop()
-	limit := time.NewTimer(applied.FreshFor())
-	defer limit.Stop()
 	var before map[string]*workerpb.WorkerHeartbeat
+	var limit <-chan time.Time
+	over := false
 	for {
 		beats, err := o.beats(ctx, in)
-		if err != nil && isUnsupported(err) {
+		switch {
+		case isUnsupported(err):
 			return contract.ProbeWorkerResult{}, unsupported(err)
-		}
-		if err == nil {
-			if before != nil && changed(before, beats) {
-				at, used := latest(in.ID, in.Instance, beats)
-				return contract.ProbeWorkerResult{Alive: true, BeatAt: at, Used: used}, nil
-			}
-			before = beats
+		case err != nil: // A server that does not respond is no news.
+		case before == nil:
+			before, limit = beats, time.After(applied.FreshFor())
+		case changed(before, beats):
+			at, used := latest(in.ID, in.Instance, beats)
+			return contract.ProbeWorkerResult{Alive: true, BeatAt: at, Used: used}, nil
+		case over:
+			return contract.ProbeWorkerResult{}, nil
 		}
 		select {
 		case <-ticker.C:
-		case <-limit.C:
-			return contract.ProbeWorkerResult{}, err
+		case <-limit:
+			over, limit = true, nil
 		case <-ctx.Done():
 			return contract.ProbeWorkerResult{}, ctx.Err()
 		}

@@ -165,8 +165,10 @@ func (r *run) register(ctx workflow.Context, in contract.WorkerRegistration) (co
 			result.Settings = &settings
 			r.auditTakeOver(ctx, in, d.Fenced, before.Registration)
 		case fleet.Refused:
-			result.Refused = &d.Holder
-			r.auditRefused(in, d.Holder)
+			result.Refused, result.Stale = &d.Holder, d.Stale
+			if !d.Stale {
+				r.auditRefused(in, d.Holder)
+			}
 		case fleet.Rejected:
 			return contract.RegisterWorkerResult{}, rejected(d)
 		default:

@@ -107,6 +107,7 @@ func (r *Runner) Probed() []engine.WorkerProbed {
 		var result contract.ProbeWorkerResult
 		if err := p.future.Get(r.ctx, &result); err != nil {
 			workflow.GetLogger(r.ctx).Warn("A worker could not be probed; it stays suspect until the fleet sees it.", "worker", p.in.ID, "error", err)
+			continue
 		}
 		list = append(list, engine.WorkerProbed{ID: p.in.ID, Instance: p.in.Instance, Alive: result.Alive, BeatAt: result.BeatAt, Used: result.Used})
 	}

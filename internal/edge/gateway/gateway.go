@@ -122,18 +122,14 @@ type Settings struct {
 	Held bool `json:"held,omitempty"`
 }
 
-// Register does not wait: a live process with the same id gives an [*Error] with CodeIDInUse. A repetition with the
-// same Instance is accepted with another valid token.
+// Register waits only for the answer of a stale process with the same id. A live one gives an [*Error] with CodeIDInUse.
+// A repetition with the same Instance is accepted with another valid token.
 func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, error) {
 	registration, err := in.registration()
 	if err != nil {
 		return Registered{}, invalid(err)
 	}
-	verdict, err := g.registry.Register(ctx, registration)
-	if err == nil && !verdict.Accepted && verdict.Refused != nil && g.predecessor(in) == verdict.Refused.Instance {
-		registration.TakeOver = true
-		verdict, err = g.registry.Register(ctx, registration)
-	}
+	verdict, err := g.registry.Register(ctx, registration, g.predecessor(in))
 	switch {
 	case err != nil && registry.Final(err):
 		return Registered{}, invalid(err)

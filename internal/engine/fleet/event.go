@@ -67,8 +67,11 @@ type (
 		Fenced string
 	}
 
-	// Refused means that another live incarnation holds the id.
-	Refused struct{ Holder contract.RegisteredOther }
+	// Refused means that another incarnation holds the id. A stale one may live: its heartbeats may be late.
+	Refused struct {
+		Holder contract.RegisteredOther
+		Stale  bool
+	}
 
 	// Transitioned means that the worker changed.
 	Transitioned struct {

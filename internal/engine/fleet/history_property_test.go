@@ -50,6 +50,7 @@ func anything(t *rapid.T, now time.Time) fleet.Event {
 	switch rapid.IntRange(0, 12).Draw(t, "kind") {
 	case 0, 1, 2:
 		e := registration(subject(), "h", 1)
+		e.Unanswered = rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "unanswered")
 		e.TakeOver, e.Version = rapid.Bool().Draw(t, "over"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")
 		if mode := rapid.SampledFrom([]string{"", "", contract.ModeCordoned, "bad"}).Draw(t, "said"); mode != "" {
 			e.Kept = &contract.WorkerTransition{At: t0, To: contract.WorkerCordoned, Code: contract.WorkerModeSet, Mode: mode, Note: "said before"}
@@ -159,7 +160,7 @@ func requireAnswer(t *rapid.T, r *fleet.Registry, event fleet.Event, decisions [
 			registered, _ := event.(fleet.Register)
 			require.True(t, r.Known(who(registered.ID, d.Holder.Instance)))
 			holder, _ := r.Worker(registered.ID)
-			require.True(t, holder.Fresh)
+			require.Equal(t, holder.Fresh, !d.Stale)
 			require.Equal(t, before, r.Snapshot(0), "a refusal changes nothing")
 		case fleet.Rejected:
 			answers++

@@ -138,7 +138,7 @@ func script(t *rapid.T) []func(r *fleet.Registry, now time.Time) []fleet.Decisio
 			switch kind {
 			case 0:
 				in := registration(who, "h", 1)
-				in.TakeOver = flag
+				in.TakeOver, in.Unanswered = flag, map[bool]string{true: "1", false: "2"}[fresh]
 				e = in
 			case 1:
 				e = fleet.Unregister(who)

@@ -50,7 +50,7 @@ func (e Register) apply(r *Registry, now time.Time) {
 		return
 	}
 	kept, resized := in.Kept, in.Resized
-	in.Kept, in.Resized, in.TakeOver = nil, nil, false
+	in.Kept, in.Resized, in.TakeOver, in.Unanswered = nil, nil, false, ""
 	w := r.workers[in.ID]
 	if w != nil {
 		// An operator's caps outlive the process.
@@ -68,13 +68,19 @@ func (e Register) apply(r *Registry, now time.Time) {
 		r.renew(w, a, now)
 	case w.Left:
 		r.admit(w, a, now, contract.WorkerTransition{Code: contract.WorkerRegistered, Process: in.Process()})
-	case !r.fresh(w):
+	case r.silentHolder(w, e.Unanswered):
 		r.replace(w, a, now, contract.WorkerReplaced)
 	case e.TakeOver:
 		r.replace(w, a, now, contract.WorkerTakenOver)
 	default:
-		r.decide(Refused{Holder: r.holder(w, now)})
+		r.decide(Refused{Holder: r.holder(w, now), Stale: !r.fresh(w)})
 	}
+}
+
+// silentHolder: a busy machine delays heartbeats, so a stale holder loses its id only if its process did not answer.
+// No process answers for a remote worker, nor for a worker that is not ONLINE.
+func (r *Registry) silentHolder(w *worker, unanswered string) bool {
+	return !r.fresh(w) && (w.registration.Remote || w.Liveness != contract.WorkerOnline || unanswered == w.Instance)
 }
 
 type admission struct {
@@ -159,10 +165,13 @@ func (r *Registry) setRegistration(w *worker, a admission) {
 }
 
 func (r *Registry) holder(w *worker, now time.Time) contract.RegisteredOther {
-	since := now.Sub(r.pulses[w.Incarnation].LastChange)
+	since := max(0, now.Sub(r.pulses[w.Incarnation].LastChange))
+	if r.fresh(w) {
+		since = min(since, r.config.FreshFor())
+	}
 	return contract.RegisteredOther{
 		Host: w.registration.Host, PID: w.registration.PID, Instance: w.Instance,
 		Age:       jobtype.Duration(max(0, now.Sub(w.RegisteredAt))),
-		SinceBeat: jobtype.Duration(min(max(0, since), r.config.FreshFor())),
+		SinceBeat: jobtype.Duration(since),
 	}
 }

@@ -291,12 +291,47 @@ func TestDuplicateID(t *testing.T) {
 		assert.True(t, b.r.Known(who("a", "1")))
 		assert.False(t, b.r.Known(who("a", "2")))
 	})
-	t.Run("a stale holder loses it and is fenced", func(t *testing.T) {
+	t.Run("a stale holder may only be late", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.register("a", "1")
+		b.at(18 * time.Second).observe(silent("a", "1", 0))
+		asked := second
+		asked.Unanswered = "0"
+		for _, in := range []fleet.Register{second, asked} {
+			require.Equal(t, []fleet.Decision{fleet.Refused{Stale: true, Holder: contract.RegisteredOther{
+				Instance: "1", Host: "host-1", PID: 7, Age: jobtype.Duration(18 * time.Second), SinceBeat: jobtype.Duration(18 * time.Second),
+			}}}, b.next(in))
+		}
+		assert.True(t, b.r.Known(who("a", "1")))
+	})
+	t.Run("a remote holder cannot answer", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		remote := registration(who("a", "1"), "host-1", 7)
+		remote.Remote = true
+		b.next(remote)
+		b.at(15 * time.Second).observe(silent("a", "1", 0))
+		decisions := b.next(second)
+		assert.Equal(t, fleet.Accepted{Incarnation: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
+	})
+	t.Run("a holder that is UNREACHABLE is not late", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.register("a", "1")
+		b.at(3 * time.Minute).observe(silent("a", "1", 0))
+		require.Equal(t, contract.WorkerUnreachable, b.state("a"))
+		decisions := b.next(second)
+		assert.Equal(t, fleet.Accepted{Incarnation: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
+	})
+	t.Run("a stale holder that does not answer loses it and is fenced", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		b.register("a", "1")
 		b.at(15 * time.Second).observe(silent("a", "1", 0))
-		decisions := b.next(second)
+		unanswered := second
+		unanswered.Unanswered = "1"
+		decisions := b.next(unanswered)
 		assert.Equal(t, fleet.Accepted{Incarnation: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
 		assert.False(t, b.r.Known(who("a", "1")))
 		assert.Equal(t, []string{"1"}, fenced(b.r, "a"))

@@ -310,3 +310,29 @@ func TestAnItemWithoutRoomGivesItsResourcesBack(t *testing.T) {
 		assert.EqualValues(t, 300, s.last[0].Fence)
 	}
 }
+
+// A busy machine may delay the beats and the answer of a probe. The registry sends no view of a worker that stayed fresh.
+func TestAWorkerThatAProbeFoundSilentIsProbedAgain(t *testing.T) {
+	t.Parallel()
+	silent, back := node("a", 2), node("a", 2)
+	silent.Fresh, back.Beat = false, 1
+	probed := WorkerProbed{ID: "a", Instance: "i1"}
+	alive := WorkerProbed{ID: "a", Instance: "i1", Alive: true, BeatAt: epoch}
+	for _, seen := range []bool{false, true} {
+		s := play(t, Config{}, jobtype.Policy{}, node("a", 2))
+		require.Equal(t, "1@a", starts(s.plain(1)))
+		require.Equal(t, "probe", kinds(s.end(1, contract.FailureNotTaken)))
+		for range 3 {
+			require.Equal(t, "probe", kinds(s.step(probed)), "it is fresh for the registry")
+		}
+		if !seen {
+			assert.Equal(t, "1@a", starts(s.step(alive)))
+			assert.Empty(t, kinds(s.step(probed)), "the answer to an earlier probe")
+			continue
+		}
+		s.step(WorkersChanged{Workers: []contract.WorkerView{silent}})
+		assert.Empty(t, kinds(s.step(probed)), "the registry will report its next beat")
+		s.step(WorkersChanged{Workers: []contract.WorkerView{back}})
+		assert.Equal(t, "1@a", starts(s.wait(trial.Pause+time.Second)))
+	}
+}

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -16,6 +17,8 @@ import (
 const (
 	registerTimeout   = 10 * time.Second
 	unregisterTimeout = 2 * time.Second
+	// answerTimeout bounds the wait for a stale holder of an id. A process normally answers within milliseconds.
+	answerTimeout = 5 * time.Second
 )
 
 // Registry calls the registry of the client's namespace.
@@ -25,7 +28,32 @@ type Registry struct{ client client.Client }
 func New(c client.Client) *Registry { return &Registry{c} }
 
 // Register sends a registration, and creates a missing registry. A repetition with the same instance is accepted.
-func (r *Registry) Register(ctx context.Context, registration contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
+// A holder of the id among the dead instances is fenced, and so is a stale one whose process does not answer.
+func (r *Registry) Register(ctx context.Context, registration contract.WorkerRegistration, dead ...string) (contract.RegisterWorkerResult, error) {
+	verdict, err := r.register(ctx, registration)
+	if err != nil || verdict.Refused == nil {
+		return verdict, err
+	}
+	switch holder := verdict.Refused.Instance; {
+	case slices.Contains(dead, holder):
+		registration.TakeOver = true
+	case verdict.Stale && !r.answers(ctx, contract.Incarnation{ID: registration.ID, Instance: holder}):
+		registration.Unanswered = holder
+	default:
+		return verdict, nil
+	}
+	return r.register(ctx, registration)
+}
+
+func (r *Registry) answers(ctx context.Context, who contract.Incarnation) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var report contract.WorkerReport
+	answer, err := r.client.QueryWorkflow(ctx, contract.WorkerWorkflowID(who.ID), "", contract.QueryReport)
+	return err == nil && answer.Get(&report) == nil && report.Instance == who.Instance
+}
+
+func (r *Registry) register(ctx context.Context, registration contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
 	var verdict contract.RegisterWorkerResult

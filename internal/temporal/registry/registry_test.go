@@ -33,10 +33,15 @@ type frontend struct {
 
 	fault   error
 	outcome *updatepb.Outcome
-	query   *workflowservice.QueryWorkflowResponse
+	// later answers all registrations after the first one, if set.
+	later *updatepb.Outcome
+	query *workflowservice.QueryWorkflowResponse
+	// silent is the fault of queries.
+	silent error
 
-	mu   sync.Mutex
-	last any
+	mu    sync.Mutex
+	last  any
+	calls []any
 	// until is the deadline of the last call, by which its client gives up.
 	until time.Time
 }
@@ -48,15 +53,19 @@ func (f *frontend) GetSystemInfo(context.Context, *workflowservice.GetSystemInfo
 func (f *frontend) got(ctx context.Context, in any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last = in
+	f.last, f.calls = in, append(f.calls, in)
 	f.until, _ = ctx.Deadline()
 	return serviceerror.ToStatus(f.fault).Err()
 }
 
 func (f *frontend) ExecuteMultiOperation(ctx context.Context, in *workflowservice.ExecuteMultiOperationRequest) (*workflowservice.ExecuteMultiOperationResponse, error) {
+	outcome := f.outcome
+	if f.later != nil && len(f.calls) > 0 {
+		outcome = f.later
+	}
 	update := &workflowservice.UpdateWorkflowExecutionResponse{
 		UpdateRef: &updatepb.UpdateRef{WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: contract.FleetWorkflowID, RunId: "r"}, UpdateId: "u"},
-		Stage:     enumspb.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED, Outcome: f.outcome,
+		Stage:     enumspb.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED, Outcome: outcome,
 	}
 	return &workflowservice.ExecuteMultiOperationResponse{Responses: []*workflowservice.ExecuteMultiOperationResponse_Response{
 		{Response: &workflowservice.ExecuteMultiOperationResponse_Response_StartWorkflow{StartWorkflow: &workflowservice.StartWorkflowExecutionResponse{RunId: "r"}}},
@@ -65,7 +74,10 @@ func (f *frontend) ExecuteMultiOperation(ctx context.Context, in *workflowservic
 }
 
 func (f *frontend) QueryWorkflow(ctx context.Context, in *workflowservice.QueryWorkflowRequest) (*workflowservice.QueryWorkflowResponse, error) {
-	return f.query, f.got(ctx, in)
+	if err := f.got(ctx, in); err != nil {
+		return nil, err
+	}
+	return f.query, serviceerror.ToStatus(f.silent).Err()
 }
 
 func (f *frontend) SignalWorkflowExecution(ctx context.Context, in *workflowservice.SignalWorkflowExecutionRequest) (*workflowservice.SignalWorkflowExecutionResponse, error) {
@@ -180,6 +192,60 @@ func TestARegistrationThatTheRegistryRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "label x: too long")
 	assert.True(t, registry.Final(err))
 	assert.True(t, registry.Final(fmt.Errorf("register: %w", err)))
+}
+
+// Heartbeats may be late on a busy machine. So a stale holder loses its id only if its process does not answer.
+func TestAStaleHolderThatAnswersKeepsItsID(t *testing.T) {
+	t.Parallel()
+	holder := &contract.RegisteredOther{Host: "other", PID: 8, Instance: "i0"}
+	stale, accepted := contract.RegisterWorkerResult{Refused: holder, Stale: true}, contract.RegisterWorkerResult{Accepted: true}
+	takeOver, unanswered := worker, worker
+	takeOver.TakeOver, unanswered.Unanswered = true, "i0"
+	for name, row := range map[string]struct {
+		first  contract.RegisterWorkerResult
+		dead   string
+		answer string
+		silent error
+		// again is the second registration; without one the holder keeps the id.
+		again   *contract.WorkerRegistration
+		queries int
+	}{
+		"it answers":                   {stale, "", "i0", nil, nil, 1},
+		"another process answers":      {stale, "", "i-1", nil, &unanswered, 1},
+		"it is silent":                 {stale, "", "", serviceerror.NewNotFound("no poller"), &unanswered, 1},
+		"it is known to have ended":    {stale, "i0", "", nil, &takeOver, 0},
+		"a fresh one that has ended":   {contract.RegisterWorkerResult{Refused: holder}, "i0", "", nil, &takeOver, 0},
+		"it is fresh, and no one asks": {contract.RegisterWorkerResult{Refused: holder}, "i-1", "", nil, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			success := func(v any) *updatepb.Outcome {
+				return &updatepb.Outcome{Value: &updatepb.Outcome_Success{Success: payloads(t, v)}}
+			}
+			f := &frontend{outcome: success(row.first), later: success(accepted), silent: row.silent, query: answered(t, contract.WorkerReport{ID: "press-7", Instance: row.answer})}
+			verdict, err := registry.New(dialed(t, f)).Register(t.Context(), worker, row.dead)
+			require.NoError(t, err)
+			var sent []contract.WorkerRegistration
+			queries := 0
+			for _, call := range f.calls {
+				switch in := call.(type) {
+				case *workflowservice.ExecuteMultiOperationRequest:
+					sent = append(sent, decoded[contract.WorkerRegistration](t, in.GetOperations()[1].GetUpdateWorkflow().GetRequest().GetInput().GetArgs()))
+				case *workflowservice.QueryWorkflowRequest:
+					queries++
+					assert.Equal(t, contract.WorkerWorkflowID("press-7"), in.GetExecution().GetWorkflowId())
+				}
+			}
+			assert.Equal(t, row.queries, queries)
+			if row.again == nil {
+				assert.Equal(t, row.first, verdict)
+				assert.Equal(t, []contract.WorkerRegistration{worker}, sent)
+				return
+			}
+			assert.Equal(t, accepted, verdict)
+			assert.Equal(t, []contract.WorkerRegistration{worker, *row.again}, sent)
+		})
+	}
 }
 
 // Requests to an unavailable server are repeated until the caller ends. The error is not final.

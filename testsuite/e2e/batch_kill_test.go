@@ -29,8 +29,10 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
     policy: {global_execution_concurrency: 3, per_worker_execution_concurrency: 2, heartbeat_timeout: 4s}
     batch: {by: "{{slice .Params.item 0 1}}", max_size: 4}
     detect: {command: [seq, "1", "60"]}
-    execute: {command: [sh, -c, 'sleep 1; for i; do echo "$i" >> bulk.log; done', sh, "{{each}}{{.Item.Params.item}}"]}
+    execute: {command: [sh, -c, 'for i; do echo "$i" >> bulk.log; done; while [ -e hold ]; do sleep 0.1; done', sh, "{{each}}{{.Item.Params.item}}"]}
 `)
+	hold := filepath.Join(c.dir, "hold")
+	require.NoError(t, os.WriteFile(hold, nil, 0o600))
 	run := c.run("bulk")
 	testsuite.WaitFor(t, time.Minute, "the group works", func() bool { return len(c.lines("bulk.log")) > 8 })
 	submit := func(id string, args ...string) starter.RunRef {
@@ -46,6 +48,7 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 	c.killAll()
 	before := len(c.lines("bulk.log"))
 	require.Less(t, before, items)
+	require.NoError(t, os.Remove(hold))
 	c.server.Restart(t)
 	c.start("server")
 	c.worker("node-c")

@@ -18,7 +18,7 @@ import (
 func TestJobsOfADeadWorker(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
-	c.apply(script("stuck", "global_execution_concurrency: 2, per_worker_execution_concurrency: 2, heartbeat_timeout: 3s, liveness: process, on_worker_loss: hold",
+	c.apply(script("stuck", "global_execution_concurrency: 2, per_worker_execution_concurrency: 1, heartbeat_timeout: 20s, liveness: process, on_worker_loss: hold",
 		`seq 1 2`, `echo $1 >> begun.log; sleep 600`))
 	victim := c.worker("node-b")
 	c.awaitFresh("node-a", "node-b")

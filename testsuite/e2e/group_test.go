@@ -19,10 +19,10 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a", "node-b")
 	c.apply(script("flaky", wide+", retry_limit: 2, retry_backoff: 1s", `echo one`, `echo x >> flaky.log; test $(wc -l < flaky.log) -ge 3`) +
-		script("hang", wide+", heartbeat_timeout: 2s, liveness: progress", `echo one`, `echo x >> hang.log; test $(wc -l < hang.log) -ge 2 || exec sleep 300`) +
+		script("hang", wide+", heartbeat_timeout: 10s, liveness: progress", `echo one`, `echo x >> hang.log; test $(wc -l < hang.log) -ge 2 || exec sleep 300`) +
 		script("slow", wide+", execution_timeout: 2s", `echo one`, `exec sleep 300`) +
-		script("late", "global_execution_concurrency: 8, per_worker_execution_concurrency: 1, max_runtime: 5s, on_deadline: cancel", `seq 1 6`, `echo x >> late.log; exec sleep 300`) +
-		script("drained", wide+", max_runtime: 5s, on_deadline: drain, drain_grace: 60s", `seq 1 3`, `sleep 8; echo $1 >> drained.log`) +
+		script("late", "global_execution_concurrency: 8, per_worker_execution_concurrency: 1, max_runtime: 20s, on_deadline: cancel", `seq 1 6`, `echo x >> late.log; exec sleep 300`) +
+		script("drained", wide+", max_runtime: 15s, on_deadline: drain, drain_grace: 5m", `seq 1 3`, `sleep 20; echo $1 >> drained.log`) +
 		script("canceled", wide, `seq 1 3`, `test $1 != 2 || exec sleep 300`) +
 		script("stopped", wide, `seq 1 20`, `exec sleep 300`) +
 		script("hostile", wide, `echo 'a; touch pwned'; echo '$(touch pwned)'; echo '{{.Params}}'`, `printf '%s\n' "$1" >> hostile.log`) +

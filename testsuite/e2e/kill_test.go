@@ -22,7 +22,7 @@ func TestServerAwayWhileJobsEnd(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a", "node-b")
 	c.apply(script("effects", "global_execution_concurrency: 20, per_worker_execution_concurrency: 10, heartbeat_timeout: 10s, liveness: process",
-		`seq 1 20`, `echo $1 >> started.log; sleep 12; echo $1 >> effects.log`))
+		`seq 1 20`, `echo $1 >> started.log; until test -e go; do sleep 0.5; done; echo $1 >> effects.log`))
 	for _, id := range []string{"node-c", "node-d", "node-e"} {
 		c.worker(id)
 	}
@@ -31,6 +31,7 @@ func TestServerAwayWhileJobsEnd(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "20 jobs run", func() bool { return len(c.lines("started.log")) == 20 })
 	c.server.Kill()
 	away := time.Now()
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o600))
 	testsuite.WaitFor(t, time.Minute, "all jobs ended while the server is away", func() bool { return len(c.lines("effects.log")) == 20 })
 	testsuite.WaitFor(t, time.Minute, "30 s of absence", func() bool { return time.Since(away) >= 30*time.Second })
 	c.server.Restart(t)

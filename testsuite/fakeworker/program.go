@@ -29,6 +29,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	maxExecute := flags.Int("maxExecute", 4, "jobs at once")
 	found := flags.Int("found", 0, "proposals of each detection")
 	last := flags.Duration("jobTime", 0, "how long a job lasts")
+	gate := flags.String("gate", "", "the `file` that must exist before a job ends")
 	failures := flags.Int("fail", 0, "the first jobs that fail")
 	reconnect := flags.Duration("reconnect", time.Second, "the wait before it connects again")
 	if err := flags.Parse(args); err != nil {
@@ -58,11 +59,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 			job := in.GetJob()
 			tell("start %s %q %d %s %s", job.GetJobId(), job.GetDedupeKey(), in.GetAttempt(), digest(job.GetParameters(), job.GetLabels()), cluster(in.GetClusterContext()))
 			report(50, "half")
-			timer := time.NewTimer(*last)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
+			if !await(ctx, *last, *gate) {
 				tell("canceled %s", job.GetJobId())
 				return nil, context.Cause(ctx)
 			}
@@ -74,6 +71,20 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 			return &pb.JobResult{Summary: "done by " + *id, OutputValues: map[string]*pb.ConfigValue{"pid": Value(os.Getpid())}}, nil
 		},
 	})
+}
+
+// await waits for a time, and then until the gate exists, if it has a name. It returns false if ctx ends first.
+func await(ctx context.Context, last time.Duration, gate string) bool {
+	for wait := last; ; wait = 20 * time.Millisecond {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return false
+		}
+		if _, err := os.Stat(gate); gate == "" || err == nil {
+			return true
+		}
+	}
 }
 
 // cluster returns a cluster context as a text without spaces.

@@ -40,11 +40,8 @@ func TestClocksThatAreMinutesOff(t *testing.T) {
 	began := time.Now()
 	testsuite.WaitFor(t, time.Minute, "twice the UNREACHABLE threshold", func() bool { return time.Since(began) > 12*time.Second })
 	for id, skew := range skews {
-		w, ok := s.worker(id)
-		require.True(t, ok)
-		assert.Equal(t, contract.WorkerOnline, w.State, id)
-		assert.True(t, w.Fresh, id)
-		assert.Len(t, w.Transitions, 1, "%s: %+v", id, w.Transitions)
+		w := s.await(time.Minute, id+" fresh", id, func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
+		assertKept(t, w)
 		assert.InDelta(t, skew.Seconds(), w.Skew.Std().Seconds(), 60, "%s: the skew is shown", id)
 	}
 }

@@ -125,14 +125,14 @@ func TestHungCommandIsFound(t *testing.T) {
     handler: command
     lane: free
     schedule: {every: 365d, first_run: scheduled}
-    policy: {liveness: activity, stall_timeout: 2s}
+    policy: {liveness: activity, stall_timeout: 10s}
     detect: {command: [echo, one]}
     execute: {command: [sh, -c, "echo begun; sleep 1000"]}
   blind:
     handler: command
     lane: free
     schedule: {every: 365d, first_run: scheduled}
-    policy: {liveness: activity, stall_timeout: 2s, detection_timeout: 10m}
+    policy: {liveness: activity, stall_timeout: 10s, detection_timeout: 10m}
     detect: {command: [sleep, "1000"]}
     execute: {command: ["true"]}
 lanes: {free: {exclusive: false}}
@@ -145,8 +145,8 @@ lanes: {free: {exclusive: false}}
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Stale)
 	require.Len(t, result.Errors, 1)
-	assert.Contains(t, result.Errors[0].Message, "no report, output, CPU or I/O for 2s (stall_timeout)")
+	assert.Contains(t, result.Errors[0].Message, "no report, output, CPU or I/O for 10s (stall_timeout)")
 	result = s.Result(blind)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
-	assert.Contains(t, fmt.Sprint(result), "no report, output, CPU or I/O for 2s (stall_timeout)")
+	assert.Contains(t, fmt.Sprint(result), "no report, output, CPU or I/O for 10s (stall_timeout)")
 }

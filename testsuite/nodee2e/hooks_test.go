@@ -40,7 +40,7 @@ func TestHooksRunWhateverHappens(t *testing.T) {
 	}
 	once := "test $ROUNDSMAN_ATTEMPT != 1 || exec sleep 1000"
 	s.Apply("version: 1\njob_types:\n" + jobType("killed", "heartbeat_timeout: 3s, retry_limit: 1", once) + jobType("stopped", "retry_limit: 1", once) +
-		jobType("canceled", "retry_limit: 0", "exec sleep 1000") + jobType("late", "retry_limit: 0, execution_timeout: 5s", "exec sleep 1000"))
+		jobType("canceled", "retry_limit: 0", "exec sleep 1000") + jobType("late", "retry_limit: 0, execution_timeout: 15s", "exec sleep 1000"))
 	victim := s.worker("node-a")
 	s.AwaitFresh("node-a")
 

@@ -29,13 +29,17 @@ func TestFourLimits(t *testing.T) {
 	}
 	s.AwaitFresh(ids...)
 	const wide = "global_execution_concurrency: 100, per_worker_execution_concurrency: 4"
+	const three = "global_execution_concurrency: 3, per_worker_execution_concurrency: 3"
+	s.hold("alone", "alone-capped", "alone-three")
 	s.apply(
-		group{"alone", "steps", wide, jobs, 2, 400},
+		group{"alone", "steps", wide, jobs, 2, 50},
+		group{"alone-capped", "capped", wide, jobs, 2, 50},
+		group{"alone-three", "steps", three, jobs, 2, 50},
 		group{"one", "steps", wide, jobs, 2, 400},
 		group{"two", "steps", wide, jobs, 2, 400},
 		group{"handler", "capped", wide, jobs, 2, 400},
 		group{"tasks", "steps", wide, 0, 2, 400},
-		group{"global", "steps", "global_execution_concurrency: 3, per_worker_execution_concurrency: 3", jobs, 2, 400},
+		group{"global", "steps", three, jobs, 2, 400},
 	)
 	finished := func(ref starter.RunRef) {
 		result := s.Result(ref)
@@ -43,9 +47,18 @@ func TestFourLimits(t *testing.T) {
 		assert.Equal(t, jobs, result.Counts.Completed)
 		assert.Zero(t, result.Counts.Retries)
 	}
-	finished(s.Begin("alone"))
-	for _, id := range ids {
-		assert.Equal(t, 4, s.book().on(id).worst(), "per_worker_execution_concurrency 4 with enough jobs is 4 on %s, not 2", id)
+	// Used to the full: no job ends before so many run, however busy the machine is.
+	for name, most := range map[string]struct{ here, all int }{"alone": {4, 8}, "alone-capped": {3, 6}, "alone-three": {3, 3}} {
+		ref := s.Begin(name)
+		s.awaitBook(fmt.Sprintf("%d jobs of %s at once", most.all, name), func(b book) bool { return len(b.typed(name).of("start")) >= most.all })
+		s.letGo()
+		finished(ref)
+		b := s.book().typed(name)
+		assert.Equal(t, most.all, b.worst(), name)
+		for _, id := range ids {
+			assert.LessOrEqual(t, b.on(id).worst(), most.here, "%s on %s", name, id)
+		}
+		s.holdAgain()
 	}
 
 	graph := s.Start("start", "-w", s.writeDAG("graph", jobs))
@@ -58,7 +71,7 @@ func TestFourLimits(t *testing.T) {
 		finished(ref)
 	}
 	assert.Equal(t, 0, graph.Code(t, time.Minute), graph.Stderr.Last())
-	b := s.book().where(func(e entry) bool { return e.jobType != "alone" })
+	b := s.book().where(func(e entry) bool { return !strings.HasPrefix(e.jobType, "alone") })
 	for _, name := range together {
 		assert.Len(t, b.typed(name).of("end"), jobs, name)
 	}
@@ -66,13 +79,12 @@ func TestFourLimits(t *testing.T) {
 	for _, id := range ids {
 		here := b.on(id)
 		assert.LessOrEqual(t, here.worst(), workerWide, "--max-execute of %s", id)
-		assert.Greater(t, here.worst(), 4, "job types share %s; on a busy machine not all slots are taken at once", id)
-		assert.Equal(t, 3, here.typed("handler").worst(), "the handler's own cap on %s", id)
+		assert.LessOrEqual(t, here.typed("handler").worst(), 3, "the handler's own cap on %s", id)
 		for _, name := range together {
 			assert.LessOrEqual(t, here.typed(name).worst(), 4, "per worker, %s on %s", name, id)
 		}
 	}
-	assert.Equal(t, 3, b.typed("global").worst(), "global_execution_concurrency")
+	assert.LessOrEqual(t, b.typed("global").worst(), 3, "global_execution_concurrency")
 	for key, n := range b.of("start").perKey() {
 		assert.Equal(t, 1, n, "%s ran more than once", key)
 	}

@@ -70,6 +70,7 @@ func TestKilledWorker(t *testing.T) {
 func TestFrozenWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.hold("second")
 	s.apply(
 		group{"second", "steps", "heartbeat_timeout: 5s, global_execution_concurrency: 2, per_worker_execution_concurrency: 1", 2, 60, 250},
 	)
@@ -80,6 +81,7 @@ func TestFrozenWorker(t *testing.T) {
 	s.worker("node-b")
 	s.AwaitFresh("node-b")
 	frozen.Signal(t, syscall.SIGSTOP)
+	s.letGo()
 	s.awaitBook("both run on node-b, one after the other or at once", func(b book) bool {
 		for _, start := range b.of("start").on("node-b") {
 			if start.attempt > 1 {

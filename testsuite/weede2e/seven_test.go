@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +100,7 @@ func (s *site) checkVerbatim(jobType string, proposed, started []sites.Line) {
 func TestLanesKeysAndRetries(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	one := s.weed("weed-1", "-found", "2", "-jobTime", "10s", "-fail", "1") // Time to explain the wait of the other run.
+	one := s.weed("weed-1", "-found", "2", "-gate", s.gate(), "-fail", "1")
 	s.AwaitFresh("weed-1")
 	s.Apply(sites.Scaled + s.masters + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
 job_types:
@@ -112,6 +113,7 @@ job_types:
 	testsuite.WaitFor(t, time.Minute, "the lane to be named", func() bool {
 		return strings.Contains(s.output("explain", balance.WorkflowID), string(contract.CodeLaneBusy))
 	})
+	s.openGate()
 	result := s.Result(vacuum)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 2, result.Counts.Completed)
@@ -159,7 +161,7 @@ job_types:
 func TestWindowsPoolsAndOutput(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	one := s.weed("weed-1", "-found", "6", "-jobTime", "1s", "-maxExecute", "6")
+	one := s.weed("weed-1", "-found", "6", "-gate", s.gate(), "-maxExecute", "6")
 	s.AwaitFresh("weed-1")
 	opens := time.Now().UTC().Add(11 * time.Hour)
 	s.Apply(sites.Scaled + s.masters + `lanes: {free: {exclusive: false}}
@@ -185,6 +187,8 @@ job_types:
 	testsuite.WaitFor(t, time.Minute, "the window to be named", func() bool {
 		return strings.Contains(s.output("explain", balance.WorkflowID), string(contract.CodeWindowClosed))
 	})
+	s.awaitLines(2, "start", one)
+	s.openGate()
 	assert.Equal(t, 6, s.Result(vacuum).Counts.Completed)
 	assert.Equal(t, 2, most(one), "a pool of four, of which each job takes two")
 	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended\n", s.Command("logs", vacuum.WorkflowID+"/job-00001"))
@@ -197,17 +201,23 @@ func TestADrainedWorkerGetsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 2, per_worker_execution_concurrency: 1")
-	one := s.weed("weed-1", "-found", "6", "-jobTime", "2s")
-	two := s.weed("weed-2", "-found", "6", "-jobTime", "2s")
+	one := s.weed("weed-1", "-found", "6", "-gate", s.gate())
+	two := s.weed("weed-2", "-found", "6", "-gate", s.gate())
 	s.AwaitFresh("weed-1", "weed-2")
 	ref := s.Begin("vacuum")
 	s.awaitLines(1, "start", one)
 	s.awaitLines(1, "start", two)
 	s.Command("pause", "weed-1")
-	began := len(one.Stdout.With("start"))
+	testsuite.WaitFor(t, time.Minute, "the run to have seen the pause", func() bool {
+		run, err := s.Client.Runs().Show(t.Context(), ref)
+		return err == nil && run.Group != nil && slices.ContainsFunc(run.Group.Workers, func(w contract.GroupWorker) bool {
+			return w.ID == "weed-1" && w.State == string(contract.WorkerCordoned)
+		})
+	})
+	s.openGate()
 	assert.Equal(t, 6, s.Result(ref).Counts.Completed)
-	assert.LessOrEqual(t, len(one.Stdout.With("start")), began+1, "one may have been on its way")
-	assert.Len(t, one.Stdout.With("end"), len(one.Stdout.With("start")), "what ran there has ended")
+	assert.Len(t, one.Stdout.With("start"), 1, "it was paused before a job ended")
+	assert.Len(t, one.Stdout.With("end"), 1, "what ran there has ended")
 	assert.Contains(t, s.output("explain", "weed-1"), string(contract.CodeCordoned))
 }
 

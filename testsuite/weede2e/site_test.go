@@ -54,6 +54,14 @@ func (s *site) weed(id string, args ...string) *sites.Process {
 	return s.Play("weed", append([]string{"-admin", s.admin, "-id", id, "-jobType", "vacuum,volume_balance"}, args...)...)
 }
 
+// gate is the file for -gate.
+func (s *site) gate() string { return filepath.Join(s.Dir, "gate") }
+
+func (s *site) openGate() {
+	s.T.Helper()
+	require.NoError(s.T, os.WriteFile(s.gate(), nil, 0o600))
+}
+
 // apply applies the job type vacuum, which is due only when a test starts it.
 func (s *site) apply(policy string) {
 	s.T.Helper()

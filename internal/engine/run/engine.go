@@ -85,7 +85,9 @@ func (e *Engine) begin() {
 	}
 }
 
-func (e *outbox) probe(w *worker) { e.decide(Decision{Kind: Probe, Worker: w.ID, Instance: w.Instance}) }
+func (e *outbox) probe(w *worker) {
+	e.decide(Decision{Kind: Probe, Worker: w.ID, Instance: w.Instance})
+}
 
 // maxSettled: a run ends about as many items in a step as it starts.
 const maxSettled = 256

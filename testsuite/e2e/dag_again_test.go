@@ -30,7 +30,7 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 		{"obeys", "job_type: tally, params: {waits: 2}", "canceled", 2},
 		{"is-done", "job_type: tally, params: {waits: 2, done: true}", "completed", 2},
 		// After its heartbeat timeout and a grace period it is abandoned, and may still run.
-		{"is-deaf", "job_type: tally, params: {waits: 1, deaf: true}, heartbeat_timeout: 2s", "canceled", 1},
+		{"is-deaf", "job_type: tally, params: {waits: 1, deaf: true}, heartbeat_timeout: 5s", "canceled", 1},
 		{"is-a-dag", "dag: inner.yaml", "canceled", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {

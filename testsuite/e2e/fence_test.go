@@ -25,7 +25,7 @@ if [ $ROUNDSMAN_ATTEMPT = 1 ]; then while [ ! -f go ]; do sleep 0.1; done; fi
 last=$(cat fence 2>/dev/null || echo 0)
 if [ $ROUNDSMAN_FENCE -le $last ]; then echo $ROUNDSMAN_FENCE >> rejected.log; exit 1; fi
 echo $ROUNDSMAN_FENCE > fence; echo $ROUNDSMAN_FENCE >> commits.log; touch go`
-	c.apply("  fenced:\n    handler: command\n    schedule: {every: 365d, first_run: scheduled}\n    policy: {heartbeat_timeout: 2s, liveness: process}\n" +
+	c.apply("  fenced:\n    handler: command\n    schedule: {every: 365d, first_run: scheduled}\n    policy: {heartbeat_timeout: 5s, liveness: process}\n" +
 		"    detect: {command: [echo, '{\"dedupe_key\":\"x\",\"exclusive\":[\"volume/42\"]}'], format: json}\n" +
 		"    execute: {command: [sh, -c, " + strconv.Quote(work) + "]}\n")
 	ref := c.run("fenced")

@@ -51,7 +51,7 @@ const fleetTypes = `
     handler: command
     lane: side
     schedule: {every: 365d, first_run: scheduled}
-    policy: {liveness: progress, stall_timeout: 2s, heartbeat_timeout: 10m}
+    policy: {liveness: progress, stall_timeout: 5s, heartbeat_timeout: 10m}
     detect: {command: [printf, 'tape\n'], format: lines}
     execute: {command: [sh, -c, 'echo "waiting for the tape"; exec sleep 600']}
   scrub:

@@ -134,7 +134,7 @@ func pinging(t *testing.T, w gateway.Worker) {
 // client.
 func TestBinding(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := unhurried(t)
 	g := s.core()
 	s.apply(jobType("tidy", "tidy", ""))
 	one, err := g.Register(t.Context(), registration("one", 1))

@@ -219,10 +219,10 @@ func (r *remote) poll(what string) (a answer) {
 // TestAnswers: the gateway gives each answer that docs/remote-workers.md promises.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := unhurried(t)
 	address := sites.FreeAddress(t)
 	s.gateway(address)
-	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s, global_execution_concurrency: 2"))
+	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 10s, global_execution_concurrency: 2"))
 	one := s.join(address, "one")
 
 	t.Log("204: nothing to do")
@@ -338,7 +338,7 @@ func TestRenewedLease(t *testing.T) {
 	s := newSite(t)
 	address := sites.FreeAddress(t)
 	s.gateway(address)
-	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s"))
+	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 10s"))
 	one := s.join(address, "one")
 	ref := s.Begin("tidy")
 	one.detect("a")

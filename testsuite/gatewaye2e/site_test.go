@@ -24,6 +24,14 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
+// unhurried has the default thresholds: a worker whose pings a busy machine delays by seconds keeps its id.
+func unhurried(t *testing.T) *site {
+	t.Helper()
+	s := &site{sites.With(t, "version: 1\njob_types: {}\n")}
+	s.Start("server")
+	return s
+}
+
 // processOf returns the newest process of a worker.
 func (s *site) processOf(id string) *sites.Process {
 	for _, p := range slices.Backward(s.Processes) {

@@ -53,13 +53,14 @@ export async function sendTagged<T>(request: Request, signal?: AbortSignal): Pro
     headers['Content-Type'] = 'application/json';
     init.body = JSON.stringify(request.body ?? {});
   }
+  const sent = Date.now();
   try {
     response = await fetch(base + request.path, init);
   } catch (cause) {
     if (signal?.aborted) throw cause;
     throw unreachable();
   }
-  heard(response.headers.get('Date'));
+  heard(response.headers.get('Date'), sent);
   const text = await response.text();
   connection.found('plane');
   if (response.ok) {

@@ -248,8 +248,9 @@ class Stream {
     if (known !== '') headers['Last-Event-ID'] = known;
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     try {
+      const sent = Date.now();
       const response = await fetch(`${base}/events?${topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join('&')}&patches=true`, { headers, signal });
-      heard(response.headers.get('Date'));
+      heard(response.headers.get('Date'), sent);
       connection.found('plane');
       if (!response.ok || !response.body) return problemOf(response.status, await response.text());
       connection.found('stream');

@@ -81,10 +81,13 @@ test('a link shows the same rows in a second browser, as of its time', options, 
   await context.overridePermissions(new URL(stage.base).origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write']);
   await page.bringToFront();
   for (const part of ['button.i-link', '.toast']) await page.waitForSelector(part);
+  await page.$eval('.toast', (e) => { // It goes after seconds, which may pass between two looks.
+    new MutationObserver(() => { window.copied ||= /The link is copied/.test(e.textContent); }).observe(e, { childList: true, characterData: true, subtree: true });
+  });
   await page.keyboard.press('y');
-  await until('that it is copied', () => page.$eval('.toast', (e) => /The link is copied/.test(e.textContent)));
+  await until('that it is copied', () => page.evaluate(() => window.copied));
   const link = await page.evaluate(() => navigator.clipboard.readText());
-  assert.match(link, /#\/runs\?kind=group&sort=-run&at=20\d\d-[^&]+Z&row=/);
+  assert.match(link, /#\/runs\?kind=group&sort=-run&at=20\d\d-[^&]+\.\d{3}Z&row=/);
   assert.match(decodeURIComponent(link), new RegExp(`row=${at.replaceAll('+', '.')}`));
 
   // What starts later is not part of the view.

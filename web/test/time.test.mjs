@@ -4,10 +4,12 @@ import { after, before, test } from 'node:test';
 import { sources } from './source.mjs';
 
 let time;
+let clocks;
 let close;
 before(() => new Promise((loaded) => {
   void sources(async (load) => {
     time = await load('/src/time.tsx');
+    clocks = await load('/src/clock.ts');
     loaded();
     await new Promise((resolve) => { close = resolve; });
   });
@@ -23,6 +25,17 @@ test('a duration has one unit, which is kept up to 120 of it; days from 48 h', (
     [120 * min + 59 * s, '120 min'], [121 * min, '2 h'], [4 * h, '4 h'], [48 * h - 1, '47 h'], [48 * h, '2 days'], [12 * day + 5 * h, '12 days'],
     [4000 * day, '4,000 days'], [-90 * s, '-90 s'],
   ]) assert.equal(time.span(ms), text);
+});
+
+test('the clock is that of the control plane, and a late answer does not set it back', () => {
+  const leads = (ms) => assert.ok(Math.abs(clocks.clock() - Date.now() - ms) < 3 * s, `${clocks.clock() - Date.now()} ms`);
+  const dated = (ms, took) => clocks.heard(new Date(Date.now() + ms).toUTCString(), Date.now() - took);
+  for (const [ms, took, lead] of [[0, 0, 0], [-20 * s, 30 * s, 0], [-2 * s, 0, 0], [h, 30 * s, h], [-h, 0, -h], [-h, 30 * s, 30 * s - h]]) {
+    dated(ms, took);
+    leads(lead);
+  }
+  clocks.heard(null, Date.now());
+  leads(30 * s - h);
 });
 
 test('times are in the chosen zone, over the change to summer time too', () => {

@@ -10,7 +10,7 @@ import './handover.css';
 export function link(): string {
   const of = (selector: string, name: string) => document.querySelector<HTMLElement>(`main ${selector}`)?.dataset[name] ?? '';
   const here = hrefWith({
-    at: new Date(Math.floor(viewed() / 1000) * 1000).toISOString().replace('.000Z', 'Z'),
+    at: new Date(viewed()).toISOString(), // A run that has just started is part of the view.
     row: of('.rows .row.at', 'row') || (param('row') ?? ''),
     zone: zoneOf(),
     hidden: of('.rows', 'hidden'),

@@ -144,10 +144,9 @@ func (u *unit) blame(faults *dag.FaultsError) {
 	}
 }
 
-func (u *unit) similar(name string) string {
-	if u.searches++; u.searches > maxSearches {
-		return "check its spelling"
-	}
+func (u *unit) similar(name string) string { return u.suggest(name, u.allNames) }
+
+func (u *unit) allNames() []string {
 	known := make([]string, 0, len(u.names))
 	//workflowcheck:ignore sorted right below
 	for name := range u.names {
@@ -159,7 +158,15 @@ func (u *unit) similar(name string) string {
 		}
 	}
 	slices.Sort(known)
-	return suggestion(name, slices.Compact(known))
+	return slices.Compact(known)
+}
+
+// suggest is [suggestion] for many names.
+func (u *unit) suggest(name string, known func() []string) string {
+	if u.searches++; u.searches > maxSearches {
+		return "check its spelling"
+	}
+	return suggestion(name, known())
 }
 
 // maxSearches: each search for a similar name costs the number of tasks.

@@ -41,7 +41,7 @@ func (u *unit) fillIn(t *Task) {
 
 // listOf never returns an empty list, so that later checks report nothing more.
 func (u *unit) listOf(t *Task, text string, at *yamlread.Node) []any {
-	none := []any{""}
+	none := []any{nil}
 	found := listReference.FindStringSubmatch(strings.TrimSpace(text))
 	switch {
 	case found == nil && sourceOf(text) != nil:

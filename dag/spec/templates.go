@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"cmp"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -16,7 +18,11 @@ func fields() []string { return []string{"Needs", "Params", "Item", "Matrix", "R
 
 // checkTemplates records the references in the definition.
 func (u *unit) checkTemplates(t *Task, d *Definition) {
-	refs := map[string]bool{}
+	needs := slices.Values(t.Needs)
+	if len(t.Needs)+len(t.PerItem) == 0 && u.implied != "" {
+		needs = slices.Values([]string{u.implied})
+	}
+	m := mentionsOf(needs, slices.Values(t.PerItem))
 	t.eachText(d.Launch, func(text string, at *yamlread.Node) {
 		if !gotemplate.Templated(text) {
 			return
@@ -29,12 +35,30 @@ func (u *unit) checkTemplates(t *Task, d *Definition) {
 			if u.doubtful || t.doubtful {
 				break
 			}
-			if problem := u.checkRef(t, ref, d, refs); problem != "" {
+			if problem := u.checkRef(t, ref, d, m); problem != "" {
 				u.at(below(at, ref.Line), "task %q: %s", t.ID, problem)
 			}
 		}
 	})
-	d.Refs = slices.Sorted(maps.Keys(refs))
+	d.Refs = slices.Sorted(maps.Keys(m.used))
+}
+
+// mentions are the tasks that the templates of a task may refer to, and those that they refer to.
+type mentions struct {
+	// needed is true for a task that is needed item by item.
+	needed, used map[string]bool
+}
+
+// mentionsOf reads the names once: a task may have thousands of needs, and of references to them.
+func mentionsOf(needs, perItem iter.Seq[string]) mentions {
+	m := mentions{needed: map[string]bool{}, used: map[string]bool{}}
+	for name := range needs {
+		m.needed[name] = false
+	}
+	for name := range perItem {
+		m.needed[name] = true
+	}
+	return m
 }
 
 func below(at *yamlread.Node, line int) *yamlread.Node {
@@ -95,10 +119,10 @@ func eachLeaf(v any, at *yamlread.Node, f func(text string, at *yamlread.Node)) 
 	}
 }
 
-func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs map[string]bool) string {
+func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, m mentions) string {
 	switch ref.Root {
 	case "Needs":
-		return u.checkNeed(t, ref, refs)
+		return u.checkNeed(ref, m)
 	case "Params":
 		return u.checkParam(t, ref, d)
 	case "Run":
@@ -109,44 +133,75 @@ func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs m
 		if len(t.ForEach) == 0 && !t.late() {
 			return ".Item exists only in a task with for_each"
 		}
+		return withoutField(".Item", t.ForEach, ref.Path)
 	case "Matrix":
 		if len(t.Matrix) == 0 {
 			return ".Matrix exists only in a task with matrix"
 		}
-		if len(ref.Path) > 0 && !slices.ContainsFunc(t.Matrix, func(a Axis) bool { return a.Key == ref.Path[0] }) {
-			keys := make([]string, len(t.Matrix))
-			for k, axis := range t.Matrix {
-				keys[k] = axis.Key
-			}
-			return "the matrix has no key " + strconv.Quote(ref.Path[0]) + "; " + suggestion(ref.Path[0], keys)
-		}
+		return t.checkAxis(ref.Path)
 	}
 	return ""
 }
 
-func (u *unit) checkNeed(t *Task, ref gotemplate.Reference, refs map[string]bool) string {
-	needs := slices.Concat(t.Needs, t.PerItem)
-	if len(needs) == 0 && u.implied != "" {
-		needs = []string{u.implied}
+func (t *Task) checkAxis(path []string) string {
+	if len(path) == 0 {
+		return ""
 	}
+	keys := make([]string, len(t.Matrix))
+	for k, axis := range t.Matrix {
+		if axis.Key == path[0] {
+			return withoutField(".Matrix."+axis.Key, axis.Values, path[1:])
+		}
+		keys[k] = axis.Key
+	}
+	return "the matrix has no key " + strconv.Quote(path[0]) + "; " + suggestion(path[0], keys)
+}
+
+// withoutField explains why a path leads nowhere in each of the values, whose kinds the definition has; empty if it may
+// lead somewhere. A key that a mapping lacks is left to the run: an index of it is no error.
+func withoutField(name string, values []any, path []string) string {
+	first := ""
+	for _, value := range values {
+		fault := leadsNowhere(name, value, path)
+		if fault == "" {
+			return ""
+		}
+		first = cmp.Or(first, fault)
+	}
+	return first
+}
+
+func leadsNowhere(name string, value any, path []string) string {
+	for _, key := range path {
+		fields, mapping := value.(map[string]any)
+		if !mapping && value != nil {
+			return name + " is " + jsonKind(value) + " and has no field " + strconv.Quote(key)
+		}
+		name, value = name+"."+key, fields[key]
+	}
+	return ""
+}
+
+func (u *unit) checkNeed(ref gotemplate.Reference, m mentions) string {
 	if len(ref.Path) == 0 {
 		return "name the task, like {{.Needs.build.Result.key}}; .Needs as a whole cannot be used"
 	}
 	id := ref.Path[0]
-	if !slices.Contains(needs, id) {
-		if u.entry(id) != nil {
-			return "it refers to the result of " + strconv.Quote(id) + ", which is not among its needs; add it there"
-		}
-		if len(needs) == 0 {
-			return "it refers to " + strconv.Quote(id) + ", but the task needs nothing; add it to needs"
-		}
-		return "it refers to " + strconv.Quote(id) + ", which is not among its needs; " + suggestion(id, needs)
+	byItem, needed := m.needed[id]
+	switch {
+	case needed:
+	case u.entry(id) != nil:
+		return "it refers to the result of " + strconv.Quote(id) + ", which is not among its needs; add it there"
+	case len(m.needed) == 0:
+		return "it refers to " + strconv.Quote(id) + ", but the task needs nothing; add it to needs"
+	default:
+		return "it refers to " + strconv.Quote(id) + ", which is not among its needs; " + u.suggest(id, func() []string { return slices.Sorted(maps.Keys(m.needed)) })
 	}
-	refs[id] = true
+	m.used[id] = true
 	if len(ref.Path) < 2 {
 		return ""
 	}
-	if u.fans[id] && !slices.Contains(t.PerItem, id) {
+	if u.fans[id] && !byItem {
 		return strconv.Quote(id) + " fans out into several tasks; use {{range .Needs." + id + "}}{{.Result.key}}{{end}}"
 	}
 	if known := []string{"Result", "State", "ID"}; !slices.Contains(known, ref.Path[1]) {
@@ -202,7 +257,11 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 		return fault
 	}
 	note(key)
-	return ""
+	if own {
+		return withoutField(".Params."+key, []any{params[key]}, ref.Path[1:])
+	}
+	// A run may replace the value by another one of its kind.
+	return withoutField(".Params."+key, []any{u.params[key]}, ref.Path[1:min(2, len(ref.Path))])
 }
 
 // inside follows a path through nested maps. It stops at the first value that is no map.

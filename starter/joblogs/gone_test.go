@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 func TestWhyAnOutputIsGone(t *testing.T) {
@@ -68,4 +69,20 @@ func TestAPartOfAResultBeginsWithAWholeCharacter(t *testing.T) {
 		part.fromResult("", offset)
 		assert.Empty(t, part.Text)
 	}
+}
+
+// TestTheResultOfALongOutputIsWhole: the offset of a follower counts bytes that the result does not have. It skipped as
+// many of the end.
+func TestTheResultOfALongOutputIsWhole(t *testing.T) {
+	t.Parallel()
+	output := strings.Repeat("x", jobtype.MaxOutputBytes)
+	for _, offset := range []int64{0, 1, 10_000, 1 << 20} {
+		var part Part
+		part.fromResult(output, offset)
+		assert.Equal(t, output, part.Text, offset)
+		assert.Zero(t, part.Offset)
+	}
+	var part Part
+	part.fromResult(output, -10)
+	assert.Len(t, part.Text, 10)
 }

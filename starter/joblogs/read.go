@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -133,8 +134,12 @@ func (p *Part) gone(answer contract.LogQueryResult, started time.Time, last bool
 	return ""
 }
 
+// A result has the end of a long output, whose other bytes are not counted: all of it follows a positive offset.
 func (p *Part) fromResult(output string, offset int64) {
 	size := int64(len(output))
+	if offset > 0 && size > jobtype.MaxOutputBytes-utf8.UTFMax {
+		offset = 0
+	}
 	if offset < 0 {
 		offset = max(0, size+offset)
 	}

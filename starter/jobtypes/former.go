@@ -71,6 +71,9 @@ func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, 
 		wanted.pauseNote = before.Note
 	}
 	change, err = c.schedules().converge(ctx, name, wanted)
+	if err == nil && change.Action == ActionUnchanged {
+		c.recordRepeated(ctx, name, contract.AuditRestore)
+	}
 	if err != nil || change.Action == ActionUnchanged {
 		return change, err
 	}

@@ -7,12 +7,29 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
 )
 
 func (c Client) recordSchedule(ctx context.Context, name string, entry contract.AuditEntry) {
 	entry.JobType = name
 	entry.Object = cmp.Or(entry.Object, contract.ScheduleID(name))
 	c.client.Audit().Record(ctx, entry)
+}
+
+// writtenBefore is the audit log's text for a change that a repeated request finds written.
+const writtenBefore = "an earlier attempt of the request has written it; the settings before are not known"
+
+// recordRepeated records a change that an earlier attempt of the request has written. That attempt may have been killed
+// before it recorded the change; the audit log keeps one entry of a request.
+func (c Client) recordRepeated(ctx context.Context, name, action string) {
+	request, repeatable := starter.RequestOf(ctx)
+	if !repeatable || request.Version == "" {
+		return
+	}
+	if version, err := c.SettingsVersion(ctx, name); err != nil || version == request.Version {
+		return // Nothing is written. Without an answer the next attempt records it.
+	}
+	c.recordSchedule(ctx, name, contract.AuditEntry{Action: action, Detail: writtenBefore})
 }
 
 // recorder records each change that it gets at once: a killed apply leaves few changes without an entry, and no other

@@ -2,6 +2,7 @@ package jobtypes
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -210,4 +212,95 @@ func TestAChangeIsRecordedBeforeTheApplyEnds(t *testing.T) {
 	close(server.hangs)
 	require.NoError(t, <-applied)
 	assert.Len(t, server.recorded, 2, "all are recorded when it returns")
+}
+
+// settled is a server with one job type. It has an audit log, which keeps each id once, while audited is true.
+type settled struct {
+	*oneSchedule
+
+	audited bool
+	log     []contract.AuditEntry
+}
+
+func (s *settled) SignalWithStartWorkflow(_ context.Context, _, _ string, record any, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+	if !s.audited {
+		return nil, serviceerror.NewUnavailable("away")
+	}
+	for _, entry := range record.(contract.AuditRecord).Entries { //nolint:errcheck,forcetypeassert // as the recorder sends it
+		if !slices.ContainsFunc(s.log, func(known contract.AuditEntry) bool { return known.ID == entry.ID }) {
+			entry.Seq = int64(len(s.log)) + 1
+			s.log = append(s.log, entry)
+		}
+	}
+	return nil, nil //nolint:nilnil // The recorder does not use it.
+}
+
+func (s *settled) QueryWorkflowWithOptions(context.Context, *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	payloads, err := starter.DataConverter().ToPayloads(contract.AuditPage{Entries: s.log})
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+}
+
+// TestChangesOfSettingsAreAuditedByTheirRepetition, if the first attempt was killed between the write and its entry. A
+// repeated request that never wrote anything has no entry.
+func TestChangesOfSettingsAreAuditedByTheirRepetition(t *testing.T) {
+	t.Parallel()
+	plain := func(path string) contract.JobTypeSpec {
+		spec := scrub(path)
+		spec.Execute = nil
+		return completed(spec)
+	}
+	for action, change := range map[string]func(ctx context.Context, c Client) error{
+		"jobtype.set": func(ctx context.Context, c Client) error {
+			_, err := c.Edit(ctx, "scrub", func(Settings) (contract.JobTypeSpec, error) { return plain("/former"), nil })
+			return err
+		},
+		contract.AuditRestore: func(ctx context.Context, c Client) error {
+			_, err := c.Restore(ctx, "scrub", 0)
+			return err
+		},
+	} {
+		server, _ := scheduled(t, plain("/now"))
+		packed, err := pack.JSON(former{Spec: plain("/former")})
+		require.NoError(t, err)
+		both := &settled{oneSchedule: server, log: []contract.AuditEntry{{Seq: 1, ID: "apply", JobType: "scrub", Action: "apply.update", Former: packed}}}
+		c := Of(starter.New(both, "", nil))
+		begun := func(id string) context.Context {
+			version, err := c.SettingsVersion(t.Context(), "scrub")
+			require.NoError(t, err)
+			return starter.WithRequest(t.Context(), starter.Request{ID: id, Version: version})
+		}
+		killed := begun("killed")
+		require.NoError(t, change(killed, c), action)
+		require.Len(t, both.log, 1, action)
+		both.audited = true
+		restored, err := c.IsRestored(t.Context(), "scrub", 0)
+		require.NoError(t, err)
+		assert.True(t, restored, "%s: the repetition is let through", action)
+		for range 2 {
+			require.NoError(t, change(killed, c), action)
+		}
+		require.Len(t, both.log, 2, action)
+		assert.Equal(t, []string{action, "scrub", contract.ScheduleID("scrub"), writtenBefore}, []string{both.log[1].Action, both.log[1].JobType, both.log[1].Object, both.log[1].Detail})
+
+		idle := begun("idle")
+		for range 2 {
+			require.NoError(t, change(idle, c), action)
+		}
+		require.NoError(t, change(t.Context(), c), action)
+		assert.Len(t, both.log, 2, "%s: nothing was written", action)
+
+		server.put(t, c, plain("/now"))
+		whole := begun("whole")
+		for range 2 {
+			require.NoError(t, change(whole, c), action)
+			if action == contract.AuditRestore {
+				break // The next restore without an entry undoes this one: the API refuses it.
+			}
+		}
+		require.Len(t, both.log, 3, action)
+		assert.NotEmpty(t, both.log[2].Former, "the first entry stays")
+		restored, err = c.IsRestored(t.Context(), "scrub", 0)
+		require.NoError(t, err)
+		assert.False(t, restored, "%s: its own entry is the last one", action)
+	}
 }

@@ -67,6 +67,8 @@ func (c Client) Edit(ctx context.Context, name string, edit func(Settings) (cont
 		if len(changed) == 0 { // Also true at the read after the last write.
 			if len(fields) > 0 {
 				c.recordEdit(ctx, name, entry, fields)
+			} else {
+				c.recordRepeated(ctx, name, entry.Action)
 			}
 			return fields, nil
 		}

@@ -173,7 +173,7 @@ func (c Client) release(ctx context.Context, name string, info *schedulepb.Sched
 	return nil, nil
 }
 
-// lookedUp returns the state of a run that has looked up its window. An earlier release would have no effect.
+// lookedUp returns the state of a run that has looked up its window: only then it is known whether it waits.
 func (c Client) lookedUp(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error) {
 	for begun := time.Now(); ; {
 		shown, err := c.client.Runs().Show(ctx, ref)

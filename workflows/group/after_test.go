@@ -150,3 +150,38 @@ func TestACompletedGroupWakesOthers(t *testing.T) {
 	assert.Equal(t, contract.CodeNotDue, again.Code)
 	assert.True(t, again.Record.LastSuccess.Equal(result.Record.LastSuccess), "it stays the last success")
 }
+
+// TestAGroupIsReleasedWhileItLooksUp: the lookup within the workflow task fails, and the repeated one takes a minute. A
+// release meanwhile was ignored.
+func TestAGroupIsReleasedWhileItLooksUp(t *testing.T) {
+	t.Parallel()
+	away := errors.New("the server is busy")
+	for name, prepare := range map[string]func(b *bench, spec *contract.JobTypeSpec){
+		"successes": func(b *bench, spec *contract.JobTypeSpec) {
+			b.RegisterActivityWithOptions(func(context.Context, contract.SuccessesInput) (contract.SuccessesResult, error) {
+				return contract.SuccessesResult{}, away
+			}, activity.RegisterOptions{Name: contract.SuccessesActivity})
+			spec.After = map[string]contract.AfterRule{"dump": {SucceededWithin: jobtype.Duration(time.Hour)}}
+		},
+		"windows": func(b *bench, spec *contract.JobTypeSpec) {
+			b.RegisterActivityWithOptions(func(context.Context, contract.WindowsInput) (contract.WindowsResult, error) {
+				return contract.WindowsResult{}, away
+			}, activity.RegisterOptions{Name: contract.WindowsActivity})
+			spec.Calendar = daily("22:00", "23:00", "UTC")
+		},
+	} {
+		b := newBench(t)
+		b.SetStartTime(noon)
+		spec := b.spec(jobtype.Policy{})
+		spec.Interval = jobtype.Duration(24 * time.Hour)
+		prepare(b, &spec)
+		b.RegisterDelayedCallback(func() {
+			assert.Equal(t, string(contract.CodeStarting), b.status().Wait.Code, name)
+			b.SignalWorkflow(contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true, By: "ann"})
+		}, 30*time.Second)
+		b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
+		result := b.runSpec(spec)
+		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%s: %s", name, result.Reason)
+		assert.True(t, result.IgnoredWindow, name)
+	}
+}

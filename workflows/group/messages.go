@@ -2,6 +2,7 @@ package group
 
 import (
 	"errors"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -94,8 +95,9 @@ func (r *groupRun) collectLateCalendars() {
 }
 
 func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
-	code := r.core.Wait(r.loop.Now()).Code
-	if r.ignoresWindow() || code != contract.CodeWindowClosed && code != contract.CodeAfter {
+	// STARTING: a lookup that failed within the workflow task is repeated, and the sender may have read an earlier state.
+	held := []contract.Code{contract.CodeWindowClosed, contract.CodeAfter, contract.CodeStarting}
+	if r.ignoresWindow() || !slices.Contains(held, r.core.Wait(r.loop.Now()).Code) {
 		r.loop.Audit.Ignored(contract.SignalSetCalendar)
 		return
 	}

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/joblog"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/joblogs"
 )
@@ -69,26 +71,28 @@ Examples:
 
 type log struct {
 	*commands
-	ref     starter.ItemRef
+	// read returns the output of an attempt from an offset; attempt 0 is the last one.
+	read    func(ctx context.Context, attempt int, offset int64) (joblogs.Part, error)
 	attempt int
 	follow  bool
-	// shown is the attempt of the last part printed, offset the end of that part.
+	// shown is the attempt of the last part printed, offset the end of that part, last the end of its text.
 	shown  int
 	offset int64
+	last   string
 	// tail is the number of lines to begin with, 0 after they are printed.
 	tail    int
 	printed bool
 }
 
 // next reads the next part. With a tail the first part has the last lines.
-func (l *log) next(ctx context.Context, client *starter.Client) (joblogs.Part, error) {
+func (l *log) next(ctx context.Context) (joblogs.Part, error) {
 	if l.tail == 0 {
-		return joblogs.Read(ctx, client, l.ref, l.attempt, l.offset)
+		return l.read(ctx, l.attempt, l.offset)
 	}
-	part, err := joblogs.Read(ctx, client, l.ref, l.attempt, -joblog.MaxChunk)
+	part, err := l.read(ctx, l.attempt, -joblog.MaxChunk)
 	for err == nil && part.Text != "" && part.From == joblogs.FromWorker {
 		var more joblogs.Part
-		if more, err = joblogs.Read(ctx, client, l.ref, part.Attempt, part.Next); err != nil || more.Text == "" {
+		if more, err = l.read(ctx, part.Attempt, part.Next); err != nil || more.Text == "" {
 			break
 		}
 		if more.Offset == part.Next {
@@ -105,43 +109,125 @@ func (l *log) next(ctx context.Context, client *starter.Client) (joblogs.Part, e
 
 // printLog prints part after part. A followed log as JSON has a part on each line.
 func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starter.ItemRef) error {
-	l := &log{commands: c, ref: ref, attempt: ctx.Int(flagAttempt), follow: ctx.Bool(ui.FlagFollow), tail: ctx.Int(flagTail)}
+	l := &log{commands: c, attempt: ctx.Int(flagAttempt), follow: ctx.Bool(ui.FlagFollow), tail: ctx.Int(flagTail)}
+	l.read = func(ctx context.Context, attempt int, offset int64) (joblogs.Part, error) {
+		return joblogs.Read(ctx, client, ref, attempt, offset)
+	}
 	asJSON := ui.WantsData(ctx)
-	for {
-		part, err := l.next(ctx.Context, client)
+	if asJSON && !l.follow {
+		part, err := l.next(ctx.Context)
 		if err != nil {
 			return err
 		}
-		if part.Attempt != l.shown && l.shown > 0 && l.offset > 0 {
-			// The next attempt has begun, and its log starts at 0.
-			l.shown, l.offset = part.Attempt, 0
-			continue
+		return c.Answer(ctx, part)
+	}
+	return l.run(ctx.Context, func(part joblogs.Part) error {
+		if asJSON {
+			return c.AnswerPart(ctx, part)
+		}
+		return l.print(part)
+	})
+}
+
+func (l *log) run(ctx context.Context, show func(joblogs.Part) error) error {
+	for {
+		part, err := l.next(ctx)
+		if err != nil {
+			return err
 		}
 		switch {
-		case asJSON && !l.follow:
-			return c.Answer(ctx, part)
-		case asJSON && part.Text != "":
-			err = c.AnswerPart(ctx, part)
-		case part.Text != "":
-			err = l.print(part)
+		case l.shown > 0 && part.Attempt > l.shown:
+			// The next attempt has begun, and its log starts at 0.
+			if err := l.finish(ctx, show); err != nil {
+				return err
+			}
+			continue
+		case l.shown > part.Attempt && part.Attempt > 0 && l.offset > 0:
+			l.begin(part.Attempt)
+			continue
 		}
-		if err != nil {
+		if err := l.show(part, show); err != nil {
 			return err
 		}
-		l.printed = l.printed || part.Text != ""
-		l.shown, l.offset = part.Attempt, max(l.offset, part.Next)
 		switch {
 		case part.Text != "" && part.From == joblogs.FromWorker:
 			continue // There may be more.
 		case !l.follow, part.Ended && !part.Running, l.attempt != 0 && !part.Running:
 			if !l.printed {
-				c.Complain("note: %s", part.Note)
+				l.Complain("note: %s", part.Note)
+			} else {
+				l.conclude(part)
 			}
 			return nil
 		}
-		if err := rpc.Wait(ctx.Context, followEvery); err != nil {
+		if err := rpc.Wait(ctx, followEvery); err != nil {
 			return err
 		}
+	}
+}
+
+func (l *log) begin(attempt int) { l.shown, l.offset, l.last = attempt, 0, "" }
+
+// finish prints the rest of the attempt before the present one: it may have printed more since, and then have lost its
+// worker.
+func (l *log) finish(ctx context.Context, show func(joblogs.Part) error) error {
+	for {
+		part, err := l.read(ctx, l.shown, l.offset)
+		switch {
+		case err != nil && !errors.Is(err, starter.ErrNotFound):
+			return err
+		case part.Text != "" && part.From == joblogs.FromWorker:
+			if err := l.show(part, show); err != nil {
+				return err
+			}
+			continue
+		}
+		l.conclude(part)
+		l.begin(l.shown + 1)
+		return nil
+	}
+}
+
+func (l *log) show(part joblogs.Part, show func(joblogs.Part) error) error {
+	if l.printed && part.From == joblogs.FromResult {
+		text, known := continued(l.last, part.Text)
+		if part.Text = text; !known {
+			l.Complain("note: output before this may be missing: %s", part.Note)
+		}
+	}
+	if part.Text != "" {
+		if err := show(part); err != nil {
+			return err
+		}
+		l.printed = true
+	}
+	if part.Attempt > 0 {
+		l.shown = part.Attempt
+	}
+	l.offset, l.last = max(l.offset, part.Next), l.last+part.Text
+	l.last = l.last[max(0, len(l.last)-jobtype.MaxOutputBytes):]
+	return nil
+}
+
+// continued returns the text after the printed one; known is false if nothing of output was printed. The result of a job
+// has the end of its output.
+func continued(printed, output string) (text string, known bool) {
+	if at := strings.Index(output, printed); at >= 0 {
+		return output[at+len(printed):], true
+	}
+	for k := min(len(printed), len(output)); k > 0; k-- {
+		if strings.HasSuffix(printed, output[:k]) {
+			return output[k:], true
+		}
+	}
+	return output, false
+}
+
+// conclude notes that the end of an attempt may be missing.
+func (l *log) conclude(last joblogs.Part) {
+	nothing := last.Gone == joblogs.GoneNothing || last.Gone == joblogs.GoneKept && l.offset == 0
+	if last.From == joblogs.FromNowhere && last.Gone != "" && !nothing {
+		l.Complain("note: the end of attempt %d may be missing: %s", last.Attempt, last.Note)
 	}
 }
 

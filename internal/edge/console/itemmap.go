@@ -140,7 +140,7 @@ func failuresOf(ref starter.RunRef, items []starter.Item, total int) RunFailures
 		if len(cause.Items) < mostOfCause {
 			cause.Items = append(cause.Items, CauseItem{ID: item.ID, DedupeKey: item.DedupeKey})
 		}
-		if cause.First.IsZero() || item.EndedAt.Before(cause.First) {
+		if !item.EndedAt.IsZero() && (cause.First.IsZero() || item.EndedAt.Before(cause.First)) {
 			cause.First = item.EndedAt
 		}
 		if item.EndedAt.After(cause.Last) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -36,17 +37,18 @@ func TestFailuresHaveTheirWorkersAndTimes(t *testing.T) {
 			Error: "disk_full: /data2 has 1." + strconv.Itoa(i) + " GiB free, volume-" + strconv.Itoa(i) + " needs 4.0 GiB",
 		})
 	}
+	items = slices.Insert(items, 31, starter.Item{ID: "job-00032", Error: "disk_full: /data2 has 1.5 GiB free, KEY needs 4.0 GiB"}) // Its end is not known.
 	items = append(items, starter.Item{ID: "job-00099", Worker: "stor-04", Error: "exited with status 3"}, starter.Item{ID: "job-00100", Worker: "stor-05", Error: "exited with status 4"})
 	found := failuresOf(starter.RunRef{WorkflowID: "group/a-1"}, items, 40)
 	require.Len(t, found.Causes, 3)
 	first := found.Causes[0]
-	assert.Equal(t, 31, first.Count)
+	assert.Equal(t, 32, first.Count)
 	assert.Equal(t, "disk_full: /data2 has 1.0 GiB free, KEY needs 4.0 GiB", first.Message)
 	assert.Equal(t, []string{"stor-17"}, first.Workers)
 	assert.Equal(t, at, first.First)
 	assert.Equal(t, at.Add(30*time.Minute), first.Last)
-	assert.Len(t, first.Items, 31)
-	assert.Equal(t, 7, found.Uncounted)
+	assert.Len(t, first.Items, 32)
+	assert.Equal(t, 6, found.Uncounted)
 	assert.Equal(t, 40, found.Failed)
 	assert.Equal(t, []int{1, 1}, []int{found.Causes[1].Count, found.Causes[2].Count}, "an exit status is no amount")
 }

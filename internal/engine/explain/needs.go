@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -41,6 +42,7 @@ func NeedsPerson(things []Thing) []Need {
 			}
 		}
 	}
+	needs = once(slices.Values(needs), len(needs))
 	slices.SortStableFunc(needs, func(a, b Need) int {
 		switch {
 		case a.Code != b.Code:
@@ -50,34 +52,42 @@ func NeedsPerson(things []Thing) []Need {
 		}
 		return cmp.Or(a.Until.Compare(b.Until), a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))
 	})
-	return once(needs)
+	return needs
 }
 
 // once lists a state that a job type and its runs have with the job type alone, with the times of the run that has
-// waited longest.
-func once(needs []Need) []Need {
-	var all []Need
-	for _, n := range needs {
-		if ofType(n, needs) < 0 {
-			all = append(all, n)
+// waited longest. It reads the needs twice: a namespace may have 10,000 job types.
+func once(needs iter.Seq[Need], most int) []Need {
+	type lack struct{ jobType, object string }
+	ofTypes, longest := map[lack]bool{}, map[lack]Need{}
+	for n := range needs {
+		key := lack{n.JobType, n.Object}
+		switch known, found := longest[key]; {
+		case n.Code != contract.CodeNoWorker:
+		case n.Name == n.JobType:
+			ofTypes[key] = true
+		case !found || earlier(n, known):
+			longest[key] = n
 		}
 	}
-	for _, n := range needs {
-		if ofType(n, needs) < 0 {
+	all := make([]Need, 0, most)
+	for n := range needs {
+		key := lack{n.JobType, n.Object}
+		switch run, found := longest[key]; {
+		case n.Code != contract.CodeNoWorker:
+		case n.Name != n.JobType && ofTypes[key]:
 			continue
+		case n.Name == n.JobType && found && earlier(run, n):
+			n.Since, n.Until = run.Since, run.Until
 		}
-		if at := ofType(n, all); all[at].Since.IsZero() || n.Since.Before(all[at].Since) {
-			all[at].Since, all[at].Until = n.Since, n.Until
-		}
+		all = append(all, n)
 	}
 	return all
 }
 
-// ofType returns the place of the same state of the job type of a run; -1 if there is none.
-func ofType(n Need, needs []Need) int {
-	return slices.IndexFunc(needs, func(o Need) bool {
-		return n.Code == contract.CodeNoWorker && n.JobType != n.Name && o.Code == n.Code && o.Object == n.Object && o.Name == n.JobType && o.JobType == n.JobType
-	})
+// earlier reports whether a began before b, as far as the times are known.
+func earlier(a, b Need) bool {
+	return !a.Since.IsZero() && (b.Since.IsZero() || a.Since.Before(b.Since))
 }
 
 // ofWorker reports whether a code is listed with the worker, not with the waiting run.

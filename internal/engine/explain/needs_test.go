@@ -1,10 +1,13 @@
 package explain
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -56,7 +59,53 @@ func TestNeedsAreListedOnce(t *testing.T) {
 		{Name: "group/scrub-2", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: since.Add(time.Hour)}},
 		{Name: "group/scrub-1", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: since, Until: until}},
 	}
-	assert.Equal(t, []Need{{Name: "scrub", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: since, Until: until}}}, once(waits))
+	merged := []Need{{Name: "scrub", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: since, Until: until}}}
+	assert.Equal(t, merged, once(slices.Values(waits), 3))
+	unknown := Need{Name: "group/scrub-3", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x"}}
+	assert.Equal(t, merged, once(slices.Values(append(waits, unknown)), 4), "a run without a start")
+}
+
+// TestNeedsAreReadTwice: each was compared with all others, 10^8 comparisons for 10,000 job types.
+func TestNeedsAreReadTwice(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	read := 0
+	merged := once(func(yield func(Need) bool) {
+		for k := range n {
+			read += 2
+			name := fmt.Sprintf("type-%d", k)
+			run := Need{Name: "group/" + name + "-1", JobType: name, Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: now}}
+			if !yield(run) || !yield(Need{Name: name, JobType: name, Reason: Reason{Code: contract.CodeNoWorker, Object: "x"}}) {
+				return
+			}
+		}
+	}, n)
+	require.Len(t, merged, n)
+	assert.Equal(t, 2*2*n, read)
+	for _, need := range merged {
+		require.Equal(t, need.JobType, need.Name)
+		require.Equal(t, now, need.Since)
+	}
+}
+
+// TestNeedsOfTypesAreOrderedWithTheTimesOfTheirRuns: the deadline of a run orders its job type.
+func TestNeedsOfTypesAreOrderedWithTheTimesOfTheirRuns(t *testing.T) {
+	t.Parallel()
+	lacking := func(name string, until time.Time) []Thing {
+		wanted := []Wanted{{JobType: name, Handler: "h"}}
+		return []Thing{
+			{Kind: "job type", Name: name, JobType: name, Facts: Facts{Now: now, Type: &TypeFacts{Name: name, Wants: wanted}}},
+			{Kind: "run", Name: "group/" + name + "-1", JobType: name, Facts: Facts{Now: now, Run: &RunFacts{
+				ID: "group/" + name + "-1", JobType: name, Open: true, StartedAt: since,
+				Answer: &RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: string(contract.CodeNoWorker), Object: "h", Since: since, Until: until}}},
+			}}},
+		}
+	}
+	var order []string
+	for _, need := range NeedsPerson(append(lacking("a-late", now.Add(time.Hour)), lacking("b-soon", now)...)) {
+		order = append(order, need.Name)
+	}
+	assert.Equal(t, []string{"b-soon", "a-late"}, order)
 }
 
 func TestNobodyIsNeededOnlyIfAllIsKnown(t *testing.T) {

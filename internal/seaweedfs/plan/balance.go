@@ -40,10 +40,11 @@ type load struct {
 // or the count if a server does not report its slots. With a filter only matching volumes count. No move makes its
 // target fuller than its source, so none is reverted later.
 func Moves(t Topology, settings BalanceSettings) []Move {
-	holders := t.holders()
+	holders, moved := t.holders(), map[uint32]bool{}
 	var moves []Move
 	for _, diskType := range t.diskTypes() {
 		b := newBalance(t, settings, diskType, holders)
+		b.moved = moved // A volume may have replicas on disks of two types.
 		for len(moves) < settings.Limit {
 			move, ok := b.next()
 			if !ok {
@@ -86,7 +87,7 @@ type balance struct {
 }
 
 func newBalance(t Topology, settings BalanceSettings, diskType string, holders map[uint32][]place) *balance {
-	b := &balance{topology: t, settings: settings, diskType: diskType, holders: holders, moved: map[uint32]bool{}}
+	b := &balance{topology: t, settings: settings, diskType: diskType, holders: holders}
 	for _, s := range t.Servers {
 		if !settings.Filter.server(s) {
 			continue

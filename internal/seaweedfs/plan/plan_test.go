@@ -384,3 +384,34 @@ func TestANameWithASlashMixesNoRacks(t *testing.T) {
 	require.Len(t, moves, 1)
 	assert.Equal(t, plan.CrossRack, moves[0].Phase)
 }
+
+// TestReplicasOnDisksOfTwoTypesStayApart: each type of disk was planned with the places before all moves, and both
+// replicas of a volume went to one server.
+func TestReplicasOnDisksOfTwoTypesStayApart(t *testing.T) {
+	t.Parallel()
+	disk := func(kind string, used ...uint32) plan.Disk {
+		d := plan.Disk{Type: kind, Max: 10}
+		for _, id := range used {
+			d.Volumes = append(d.Volumes, plan.Volume{ID: id, Size: 1, Placement: 1})
+		}
+		return d
+	}
+	server := func(name string, disks ...plan.Disk) plan.Server {
+		return plan.Server{Address: name, DataCenter: "dc", Rack: "r", Disks: disks}
+	}
+	topology := plan.Topology{LimitBytes: 1000, Servers: []plan.Server{
+		server("a", disk("hdd", 1, 2, 3, 4)), server("b", disk("ssd", 1, 2, 3, 4)), server("c", disk("hdd"), disk("ssd")),
+	}}
+	moves := plan.Moves(topology, plan.BalanceSettings{Threshold: 0.1, MinServers: 2, Limit: 100})
+	require.NotEmpty(t, moves)
+	at := map[uint32]map[string]bool{}
+	for id := range uint32(4) {
+		at[id+1] = map[string]bool{"a": true, "b": true}
+	}
+	for _, m := range moves {
+		delete(at[m.Volume], m.Source)
+		at[m.Volume][m.Target] = true
+		assert.Len(t, at[m.Volume], 2, "volume %d", m.Volume)
+	}
+	assert.Len(t, moves, 4, "two volumes of each type")
+}

@@ -19,11 +19,8 @@ type restore struct {
 	}
 }
 
-// Without an entry the last restorable one may be that of the first request.
+// Without an entry the last restorable one may be that of the first request, whose former settings are not in force.
 func isRestored(ctx context.Context, call *api.Call, in *restore) (bool, error) {
-	if in.Body.Entry == 0 {
-		return false, nil
-	}
 	return jobtypes.Of(call.Client).IsRestored(ctx, in.Name, in.Body.Entry)
 }
 

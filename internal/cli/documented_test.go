@@ -71,6 +71,9 @@ func TestDocumentedCommandLines(t *testing.T) {
 		require.NoError(t, err)
 		documents = append(documents, more...)
 	}
+	documents = slices.DeleteFunc(documents, func(document string) bool { // It has the former names.
+		return strings.HasSuffix(document, "0077-references.md")
+	})
 	checked := 0
 	for _, document := range documents {
 		text, err := os.ReadFile(document)

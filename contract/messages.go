@@ -222,7 +222,7 @@ type WaitReason struct {
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
 	Detail string    `json:"detail,omitempty"`
-	// Number of jobs or tasks with this reason, and the first of the jobs.
+	// Number of jobs or tasks with this reason; the first of the jobs, or the only task.
 	Items int    `json:"items,omitempty"`
 	Item  string `json:"item,omitempty"`
 }

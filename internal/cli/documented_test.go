@@ -66,7 +66,14 @@ func TestDocumentedCommandLines(t *testing.T) {
 	root := (&commands{&ui.Program{}}).root()
 	documents, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
-	documents = append(documents, "../../README.md", "../../examples/dag/README.md", "../../examples/quickstart/README.md")
+	for _, pattern := range []string{"../../*.md", "../../docs/*/*.md", "../../examples/*/README.md", "../../docker/README.md"} {
+		more, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		documents = append(documents, more...)
+	}
+	documents = slices.DeleteFunc(documents, func(document string) bool { // It has the former names.
+		return strings.HasSuffix(document, "0077-references.md")
+	})
 	checked := 0
 	for _, document := range documents {
 		text, err := os.ReadFile(document)

@@ -42,7 +42,8 @@ func TestVerbsOnACluster(t *testing.T) {
 	h.run("jobs", "node-a").OK().Says("job-00002")
 	h.run("logs", "broken/2").OK().Says("no such disk")
 	h.run("explain", "broken/2").OK().Says("/job-00002: failed")
-	h.run("show", "brokn").Exits(ui.ExitFailed).Complains("brokn is no job type or worker or DAG", "did you mean broken?")
+	h.run("show", "brokn").Exits(ui.ExitFailed).Complains("brokn is no job type, worker or DAG", "did you mean broken?")
+	h.run("jobs", "brokn").Exits(ui.ExitFailed).Complains("brokn is no job type, worker or DAG", "did you mean broken?")
 
 	h.run("pause", "quick", "-r", "disk swap").OK().Says("quick is paused")
 	h.run("resume", "quick").OK().Says("quick is resumed")

@@ -87,7 +87,7 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType) C
 		check.Code, check.Found = contract.CodeNoReceiver, "no control plane has "+firstOf(unknown)
 		check.Help(hinted("write them into `notify.receivers` of the configuration of the control plane", do(action.StartServer)))
 	case len(known) == 0:
-		return Check{Name: check.Name, Verdict: VerdictOK, Found: "nobody is told of failures: see docs/notifications.md"}
+		return Check{Name: check.Name, Verdict: VerdictOK, Found: "no receiver gets failures: see docs/notifications.md"}
 	default:
 		return Check{Name: check.Name, Verdict: VerdictOK, Found: "receivers: " + firstOf(known)}
 	}

@@ -23,7 +23,7 @@ func TestReceiversAreJudged(t *testing.T) {
 		verdict   Verdict
 		found     string
 	}{
-		{nil, nil, VerdictOK, "nobody is told of failures"},
+		{nil, nil, VerdictOK, "no receiver gets failures"},
 		{[]contract.ReceiverView{receiverOf("ops", "smtp", time.Time{})}, nil, VerdictOK, "receivers: ops"},
 		{[]contract.ReceiverView{receiverOf("ops", "smtp", time.Unix(1_800_000_000, 0))}, wants, VerdictWarn, "RECEIVER_FAILING: not delivered to ops (3 waiting, since"},
 		{[]contract.ReceiverView{receiverOf("ops", "smtp", time.Time{})}, wants, VerdictWarn, "NO_RECEIVER: no control plane has gone (of job type scrub)"},

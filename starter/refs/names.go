@@ -80,8 +80,8 @@ func (r Resolver) Unknown(ctx context.Context, name string, wanted []ref.Kind) e
 	defer cancel()
 	var kinds, near []string
 	known := map[string]bool{}
-	for _, kind := range wanted {
-		if words[kind] == "" {
+	for _, kind := range []ref.Kind{ref.JobType, ref.Worker, ref.DAG} {
+		if !slices.Contains(wanted, kind) {
 			continue
 		}
 		kinds = append(kinds, words[kind])
@@ -101,11 +101,19 @@ func (r Resolver) Unknown(ctx context.Context, name string, wanted []ref.Kind) e
 	if len(wanted) == 1 && wanted[0] == ref.Worker {
 		hint = action.See(action.ListWorkers, nil)
 	}
-	text := fmt.Sprintf("%s is no %s", name, strings.Join(kinds, " or "))
+	text := fmt.Sprintf("%s is no %s", name, either(kinds))
 	if len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return &unknownError{text + " (" + hint + ")"}
+}
+
+func either(kinds []string) string {
+	last := len(kinds) - 1
+	if last < 1 {
+		return strings.Join(kinds, "")
+	}
+	return strings.Join(kinds[:last], ", ") + " or " + kinds[last]
 }
 
 // words are the kinds of bare names as messages write them.

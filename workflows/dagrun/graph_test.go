@@ -194,6 +194,26 @@ func TestDAGMessagesTypedByHand(t *testing.T) {
 	assert.InDelta(t, (3 * time.Hour).Milliseconds(), result.DurationMS, 5000)
 }
 
+// TestAWaitOfOneTaskHasItsID: a command that helps needs it. A wait of several tasks has none.
+func TestAWaitOfOneTaskHasItsID(t *testing.T) {
+	t.Parallel()
+	b := newDAGBench(t)
+	var items []string
+	look := func() {
+		answer, err := b.QueryWorkflow(contract.QueryExplain, contract.ExplainQueryInput{})
+		require.NoError(t, err)
+		var result contract.ExplainQueryResult
+		require.NoError(t, answer.Get(&result))
+		for _, wait := range result.Waits {
+			items = append(items, wait.Code+" "+wait.Item)
+		}
+	}
+	b.RegisterDelayedCallback(look, time.Minute)
+	b.RegisterDelayedCallback(look, 90*time.Minute)
+	b.run("version: 1\nname: naps\ntasks: [{id: one, sleep: 1h}, {id: two, needs: [one], sleep: 1h}, {id: three, needs: [one], sleep: 1h}]\n", contract.DAGInput{})
+	assert.Equal(t, []string{"SLEEPING one", "SLEEPING "}, items)
+}
+
 func TestDAGContinuesAsNewWithItsState(t *testing.T) {
 	t.Parallel()
 	b := newDAGBench(t)

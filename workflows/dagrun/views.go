@@ -145,6 +145,9 @@ func (r *dagRun) waitReasons(waits []dagrun.Wait) []contract.WaitReason {
 	var list []contract.WaitReason
 	for _, w := range waits {
 		reason := contract.WaitReason{Code: string(w.Code), Object: w.Object, Since: w.Since, Until: w.Until, Detail: w.Detail, Items: w.Tasks}
+		if w.Tasks == 1 && w.Task != dag.None {
+			reason.Item = r.core.Run().ID(w.Task)
+		}
 		if w.Ask > 0 {
 			reason.Object = contract.AskID(r.core.Run().ID(w.Task), w.Ask)
 		}

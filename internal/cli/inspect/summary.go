@@ -162,7 +162,11 @@ func (a *activity) lines(now time.Time) []string {
 		if waiting.Detail != "" {
 			object += ": " + waiting.Detail
 		}
-		head += fmt.Sprintf("; %d wait for %s%s", waiting.Count, waiting.Code, object)
+		verb := "wait"
+		if waiting.Count == 1 {
+			verb = "waits"
+		}
+		head += fmt.Sprintf("; %d %s for %s%s", waiting.Count, verb, waiting.Code, object)
 	}
 	lines := []string{head}
 	for i, job := range a.Running {

@@ -29,7 +29,7 @@ func TestTheSummaryNamesWhatIsSilentAndWhatWaits(t *testing.T) {
 		{Code: "NO_WORKER", Object: "h", Items: 1},
 	}})
 	lines := found.lines(now)
-	assert.Equal(t, "3 running, 1 of them silent; 20000 wait for GLOBAL_LIMIT(h): global_execution_concurrency of 3 is reached; 2 wait for RESOURCES_PENDING; 1 wait for NO_WORKER(h); 1 wait for QUEUED", lines[0])
+	assert.Equal(t, "3 running, 1 of them silent; 20000 wait for GLOBAL_LIMIT(h): global_execution_concurrency of 3 is reached; 2 wait for RESOURCES_PENDING; 1 waits for NO_WORKER(h); 1 waits for QUEUED", lines[0])
 	assert.Contains(t, lines[1], "job-00002 on")
 	assert.Contains(t, lines[1], "for 10m; silent for 4m, lost in 1m unless it reports")
 	assert.Contains(t, lines[2], "job-00001")

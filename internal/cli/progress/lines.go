@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -58,7 +59,10 @@ func (l *lines) Update(snapshot starter.Snapshot) {
 func (l *lines) progress(name string, snapshot starter.Snapshot, state *lineState) {
 	line := name + ": " + Doing(snapshot)
 	done := Ended(snapshot)
-	if done != "" {
+	switch {
+	case done != "" && snapshot.Phase == contract.PhaseEnded:
+		line = name + ": " + done
+	case done != "":
 		line = fmt.Sprintf("%s: %s, %s", name, done, Doing(snapshot))
 	}
 	atOnce := done != "" && !state.found && snapshot.Kind == starter.KindGroup

@@ -100,6 +100,18 @@ func TestLinesAreFewButSayWhatMatters(t *testing.T) {
 	assert.Less(t, len(lines), 10, "ten seconds of a run are a handful of lines: %s", out.String())
 }
 
+// TestALineDoesNotRepeatTheEnd: all jobs have ended, and the run stores its result.
+func TestALineDoesNotRepeatTheEnd(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	display := New(&out, Options{Now: time.Now})
+	ending := open("g1", 2, 2, 0)
+	ending.Phase = contract.PhaseEnded
+	display.Update(ending)
+	display.Close()
+	assert.Equal(t, "scrub: started g1\nscrub: 2 of 2 ended\n", out.String())
+}
+
 // locked is a buffer for the goroutine of the bars.
 type locked struct {
 	mu  sync.Mutex

@@ -131,7 +131,11 @@ func (a Accepts) named(ctx context.Context, client *starter.Client, t Target) (T
 			return t, err
 		}
 	}
-	return t, refs.Of(client).Unknown(ctx, t.Parsed.Name, a.Named)
+	wanted := slices.Clone(a.Named)
+	if a.Runs { // A run has the name of its job type or DAG.
+		wanted = append(wanted, ref.JobType, ref.DAG)
+	}
+	return t, refs.Of(client).Unknown(ctx, t.Parsed.Name, wanted)
 }
 
 // String lists the accepted forms.

@@ -272,6 +272,9 @@ func (f Facts) expand(wait contract.WaitReason, run RunFacts, item ItemFacts) []
 		wait.Since = run.StartedAt
 	}
 	one := reason(contract.Code(wait.Code), wait.Object, wait.Since, wait.Until, wait.Detail)
+	if item.ID == "" && wait.Items == 1 {
+		item.ID = wait.Item
+	}
 	if own, ok := remedyIn(one, run, item); ok {
 		one = one.with(own)
 	}

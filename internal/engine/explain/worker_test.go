@@ -143,6 +143,12 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	blocked.Item.State = "upstream_failed"
 	assert.Equal(t, "`roundsman retry dag/nightly/r`; see `roundsman explain dag/nightly/r/load`", Why(blocked)[0].Remedy)
 
+	alone := task("", contract.CodeNotBefore, "")
+	alone.Run.Answer.Waits[0].Items, alone.Run.Answer.Waits[0].Item = 1, "load"
+	assert.Equal(t, "wait, or `roundsman cancel dag/nightly/r/load`", Why(alone)[0].Remedy)
+	alone.Run.Answer.Waits[0].Items = 2
+	assert.Equal(t, "wait, or `roundsman cancel dag/nightly/r/ITEM`", Why(alone)[0].Remedy, "a person chooses")
+
 	ended := task("", contract.CodeParked, "x")
 	assert.Equal(t, "waiting", State(ended))
 	ended.Run.Answer.More = 2

@@ -19,6 +19,16 @@ type catalog struct {
 	startedAt time.Time
 }
 
+type results struct {
+	catalog
+
+	of    map[dag.Index]*kept
+	bytes int
+	// refers saves looking where no task refers to a result.
+	refers bool
+	known  int
+}
+
 type records struct {
 	results
 

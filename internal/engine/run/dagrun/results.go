@@ -15,16 +15,6 @@ const (
 	MaxResults = 1 << 20
 )
 
-type results struct {
-	catalog
-
-	of    map[dag.Index]*kept
-	bytes int
-	// refers saves looking where no task refers to a result.
-	refers bool
-	known  int
-}
-
 type kept struct {
 	data []byte
 	// Tasks that refer to the result: a failed one may be retried and then needs it again.

@@ -21,16 +21,26 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 	s := newSite(t)
 	admin, stream := sites.FreeAddress(t), sites.FreeAddress(t)
 	second := s.Start("gateway", "seaweedfs", "--listen", admin, "--grpc-listen", stream, "--data-dir", filepath.Join(s.Dir, "second"))
-	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 2")
+	// Jobs that change volumes would take turns: one gateway holds the shell lease of the cluster.
+	s.Apply(sites.Scaled + `cluster: {filers: ["127.0.0.1:8888"]}
+job_types:
+  tables:
+    handler: weed-iceberg_maintenance
+    schedule: {every: 365d, first_run: scheduled}
+    policy: {global_execution_concurrency: 4, per_worker_execution_concurrency: 2}
+`)
+	tables := func(id string, args ...string) *sites.Process {
+		return s.weed(id, append([]string{"-jobType", "iceberg_maintenance", "-found", "12"}, args...)...)
+	}
 	// None of its jobs ends: a job that ends while its gateway is killed is done twice.
-	one := s.weed("weed-1", "-found", "12", "-jobTime", "1h")
-	two := s.weed("weed-2", "-admin", admin, "-found", "12", "-gate", s.gate())
+	one := tables("weed-1", "-jobTime", "1h")
+	two := tables("weed-2", "-admin", admin, "-gate", s.gate())
 	s.AwaitFresh("weed-1", "weed-2")
-	stranger := s.weed("weed-1", "-admin", admin, "-found", "12", "-reconnect", "500ms")
+	stranger := tables("weed-1", "-admin", admin, "-reconnect", "500ms")
 	testsuite.WaitFor(t, time.Minute, "the refusal", func() bool {
 		return strings.Contains(second.Stderr.String(), "ID_IN_USE")
 	})
-	ref := s.Begin("vacuum")
+	ref := s.Begin("tables")
 	s.awaitLines(2, "start", one)
 	s.awaitLines(2, "start", two)
 	assert.Empty(t, stranger.Stdout.String(), "the first one works, however late its heartbeats are")

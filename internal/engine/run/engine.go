@@ -80,13 +80,9 @@ func (e *Engine) begin() {
 	e.fleet.reprobe = false
 	for _, w := range e.fleet.sorted() {
 		if w.suspect {
-			e.probe(w)
+			e.decide(Decision{Kind: Probe, Worker: w.ID, Instance: w.Instance})
 		}
 	}
-}
-
-func (e *outbox) probe(w *worker) {
-	e.decide(Decision{Kind: Probe, Worker: w.ID, Instance: w.Instance})
 }
 
 // maxSettled: a run ends about as many items in a step as it starts.

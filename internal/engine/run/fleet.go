@@ -179,16 +179,12 @@ func (v WorkerProbed) apply(e *Engine, now time.Time) {
 		return
 	}
 	w.observeUsed(v.BeatAt, v.Used, now)
-	switch {
-	case w.suspect && v.Alive:
-		w.suspect = false
-		e.fleet.changes++
-	case w.suspect && w.Fresh: // The registry saw its beats, so no view will clear it.
-		e.probe(w)
-	}
-	e.rerank(w, now)
-	if v.Alive {
+	w.suspect = w.suspect && !v.Alive
+	switch e.changed(w, now); {
+	case v.Alive:
 		e.returnLost(now)
+	case w.suspect && w.Fresh: // The registry saw its beats, so no view will clear it.
+		e.decide(Decision{Kind: Probe, Worker: v.ID, Instance: v.Instance})
 	}
 }
 
@@ -205,7 +201,7 @@ func (e *course) Suspect(now time.Time, id, instance string) {
 	if w := e.fleet.instance(id, instance); w != nil && !w.suspect {
 		w.suspect, w.suspectBeat = true, w.Beat
 		e.changed(w, now)
-		e.probe(w)
+		e.decide(Decision{Kind: Probe, Worker: id, Instance: instance})
 	}
 }
 

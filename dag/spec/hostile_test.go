@@ -192,6 +192,14 @@ func TestParamsAreNotRenderedTwice(t *testing.T) {
 	require.ErrorContains(t, err, `parameter "p" is itself a template`)
 }
 
+// TestAParamThatHidesOneOfTheSpecIsNamed: `dir: "{{.Params.dir}}"` means itself.
+func TestAParamThatHidesOneOfTheSpecIsNamed(t *testing.T) {
+	t.Parallel()
+	document := "version: 1\nname: x\nparams: {dir: /srv}\ntasks: [{id: a, job_type: b, params: {dir: '{{.Params.dir}}'}}]"
+	_, err := spec.CompileText("in.yaml", document, nil, nil)
+	require.ErrorContains(t, err, `parameter "dir" of the task is itself a template and hides the one of the spec: rename one of them`)
+}
+
 // TestDurationsHaveBounds: beyond, the sum with a margin is negative, and no server takes a negative timeout.
 func TestDurationsHaveBounds(t *testing.T) {
 	t.Parallel()

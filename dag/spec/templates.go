@@ -225,6 +225,9 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 		d.Globals[key] = u.params[key]
 	}
 	twice := func(key string, below ...string) string {
+		if _, hidden := u.params[key]; hidden && hasTemplate(inside(params[key], below)) {
+			return "parameter " + strconv.Quote(key) + " of the task is itself a template and hides the one of the spec: rename one of them"
+		}
 		if hasTemplate(inside(params[key], below)) {
 			return "parameter " + strconv.Quote(key) + " is itself a template; params are not rendered twice"
 		}

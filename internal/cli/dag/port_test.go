@@ -115,6 +115,15 @@ func TestTheJSONOfARunIsExactly(t *testing.T) {
 		"counts": {}, "duration_ms": 0, "tasks": {}}`, o.Stdout)
 }
 
+func TestTheAdviceHasTheNameOfTheBinary(t *testing.T) {
+	t.Parallel()
+	run := &fakeRun{looks: []starter.Snapshot{fakeEnded(contract.OutcomeFailed, nil)}, tasks: fakeViews()}
+	command(t, func(c *commands, ctx *cli.Context) error {
+		c.Env.Own = ui.NewRenaming("acme", []string{"show", "retry"})
+		return started(run)(c, ctx)
+	}, "--wait").Exits(ui.ExitFailed).Says("see `acme show dag/nine/x`", "`acme retry dag/nine/x`")
+}
+
 func TestTheExitCodeIsTheOutcome(t *testing.T) {
 	t.Parallel()
 	for outcome, code := range map[contract.Outcome]int{

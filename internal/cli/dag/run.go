@@ -144,7 +144,7 @@ func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagF
 		display.Update(snapshot)
 	}
 	if !ctx.Bool(FlagDev) { // A server of --dev has stopped by then.
-		display.Note(progress.Advice(last))
+		display.Note(c.Env.Own.Text(progress.Advice(last)))
 	}
 	display.Close()
 	return c.judge(ctx, client, last)

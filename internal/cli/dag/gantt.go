@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// gantt draws the times of all tasks, or of those around one.
+// gantt draws the times of all tasks, or around one task.
 func gantt(p *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.RunRef, around string) error {
 	snapshot, err := client.Runs().Show(ctx.Context, ref)
 	if err != nil {

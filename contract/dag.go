@@ -199,6 +199,9 @@ func ConcurrencyOf(fanOut string) string {
 	return ConcurrencySetting + "." + fanOut
 }
 
+// ItemsInFlightOf returns the name of the limit of a chain, by its first fan-out.
+func ItemsInFlightOf(fanOut string) string { return "items_in_flight." + fanOut }
+
 // DAGChanged is the result of an update: the task states after it.
 type DAGChanged struct {
 	Counts map[string]int `json:"counts"`
@@ -207,6 +210,8 @@ type DAGChanged struct {
 	// Tasks lists the tasks added (add-tasks) or executed again.
 	Tasks     []string `json:"tasks,omitempty"`
 	Redefined []string `json:"redefined,omitempty"`
+	// Limits has the new limits of existing fan-outs (add-tasks), by setting: concurrency.FANOUT or items_in_flight.FANOUT.
+	Limits map[string]int `json:"limits,omitempty"`
 }
 
 // TasksQueryInput filters and pages the tasks of a run.

@@ -23,6 +23,8 @@ type Addition struct {
 //
 // An existing task of the growth is redefined: it gets the new definition and dependencies, and its dependants stay.
 // It must not have started, except with an equal definition. A splitter redefines only tasks that it added itself.
+//
+// Limits of an operator hold for existing fan-outs, too, also if none of their tasks changes.
 type Growth struct {
 	Tasks []Addition
 	// FanOuts are limits of fan-outs among the tasks, as in Options.
@@ -109,12 +111,9 @@ func (r *Run) addTasks(ev Event) error {
 	if ev.Growth == nil || len(ev.Growth.Tasks) == 0 {
 		return r.refuse(ev, RefusedInvalid, "there are no tasks to add")
 	}
-	if changed, err := r.grow(ev.Growth, None); err != nil || !changed {
-		return err
-	}
+	err := r.grow(ev.Growth, None)
 	r.settle()
-	r.phase = phaseActive
-	return nil
+	return err
 }
 
 func (r *Run) split(ev Event) error {
@@ -122,8 +121,7 @@ func (r *Run) split(ev Event) error {
 		return r.refuse(ev, RefusedCanceling,
 			"the run is ending and takes no more tasks; report the success without them")
 	}
-	_, err := r.grow(ev.Growth, ev.Task)
-	return err
+	return r.grow(ev.Growth, ev.Task)
 }
 
 func (r *Run) deferTask(ev Event) error {
@@ -166,20 +164,23 @@ func (r *Run) deferTask(ev Event) error {
 
 func (b batch) deferred() bool { return len(b.before) > 0 && slices.Contains(b.before[0], b.parent) }
 
-// parent is the splitter or None. On an error, or if changed is false, the run is unchanged.
-func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
+// parent is the splitter or None. On an error the run is unchanged. If no task changes, only the limits of an operator do.
+func (r *Run) grow(g *Growth, parent Index) error {
 	p := r.planGrowth(g, parent, false)
 	if len(p.faults) > 0 {
-		return false, &FaultsError{Faults: p.faults}
+		return &FaultsError{Faults: p.faults}
 	}
-	if len(p.tasks)+len(p.redefined) == 0 {
-		return false, nil
+	idle := len(p.tasks)+len(p.redefined) == 0
+	if !idle || parent == None {
+		r.limitFanOuts(g.FanOuts)
+		r.limitChains(g.Chains)
+	}
+	if idle {
+		return nil
 	}
 	from := Index(len(r.nodes))
-	r.limitFanOuts(g.FanOuts)
-	r.limitChains(g.Chains)
 	r.carryOut(p)
-	r.swept = false
+	r.swept, r.phase = false, phaseActive
 	for i := from; int(i) < len(r.nodes); i++ {
 		if r.nodes[i].state == Pending {
 			r.judge(i)
@@ -193,7 +194,7 @@ func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 	if r.opts.OnFailure == Stop && r.counts[Failed] > 0 {
 		r.sweep(from)
 	}
-	return true, nil
+	return nil
 }
 
 func (r *Run) carryOut(p *growthPlan) {

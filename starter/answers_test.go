@@ -23,6 +23,8 @@ type silentClient struct {
 	client.Client
 
 	polls []time.Time
+	// unlisted is the failure to list them.
+	unlisted error
 }
 
 func (silentClient) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
@@ -31,6 +33,9 @@ func (silentClient) DescribeWorkflowExecution(context.Context, string, string) (
 
 // DescribeTaskQueue returns the last polls of control planes.
 func (s silentClient) DescribeTaskQueue(context.Context, string, enumspb.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
+	if s.unlisted != nil {
+		return nil, s.unlisted
+	}
 	answer := &workflowservice.DescribeTaskQueueResponse{}
 	for _, at := range s.polls {
 		answer.Pollers = append(answer.Pollers, &taskqueuepb.PollerInfo{LastAccessTime: timestamppb.New(at)})
@@ -52,6 +57,17 @@ func TestASlowControlPlaneIsNotAbsent(t *testing.T) {
 	for _, absent := range []string{ask(), ask(time.Now().Add(-contract.PollPatience))} {
 		assert.Contains(t, absent, "was not answered: no control plane serves this namespace; start one with `roundsman server`")
 	}
+}
+
+// A server that does not list the polls does not prove that no control plane runs.
+func TestAControlPlaneWhosePollsAreUnknownIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	nobody := serviceerror.NewDeadlineExceeded("no answer")
+	c := New(silentClient{unlisted: nobody}, "", nil)
+	err := c.askError(t.Context(), admissionRef(), "query admission", time.Now().Add(-10*time.Second), nobody)
+	assert.ErrorContains(t, err, "query admission of admission has not been answered for 10 s: whether a control plane runs is unknown, the server did not list its polls; "+
+		"wait, or if it has ended start one with `roundsman server`")
+	assert.NotContains(t, err.Error(), "no control plane serves this namespace")
 }
 
 // The server keeps an unanswered update for the next control plane; an unanswered query has no

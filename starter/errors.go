@@ -64,9 +64,11 @@ func (e *GivenUpError) Unwrap() error { return e.Cause }
 type ControlPlaneDownError struct {
 	// Request without an answer.
 	Asked string
-	// Duration of the request, and the last poll of a control plane in the five minutes before; zero: none.
+	// Duration of the request, and the last poll of a control plane in the five minutes before; zero: none, or Unlisted.
 	Waited   time.Duration
 	LastPoll time.Time
+	// Unlisted is the failure to list the polls.
+	Unlisted error
 	// Later: the server keeps an update for the next control plane.
 	Later bool
 	// AsOf is the time of the state that is shown instead; zero: none.
@@ -79,11 +81,10 @@ type ControlPlaneDownError struct {
 // Error implements error.
 func (e *ControlPlaneDownError) Error() string {
 	start := "start one with "
-	if e.Polls() {
+	if e.Polls() || e.Unlisted != nil {
 		start = "wait, or if it has ended start one with "
 	}
-	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; %s%s (or %s), or check with %s", e.What(), start,
-		action.Code(action.StartServer, nil), action.Code(action.StartDev, nil), action.Code(action.GetDoctor, nil))
+	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; %s%s (or %s), or check with %s", e.What(), start, action.Code(action.StartServer, nil), action.Code(action.StartDev, nil), action.Code(action.GetDoctor, nil))
 	if e.Later {
 		text += "; it may still take effect once one runs: check before you repeat it"
 	}
@@ -98,9 +99,11 @@ func (e *ControlPlaneDownError) Polls() bool {
 // What returns the failure without the remedy.
 func (e *ControlPlaneDownError) What() string {
 	text := e.Asked + " was not answered: no control plane serves this namespace"
-	if e.Polls() {
-		text = fmt.Sprintf("%s has not been answered for %s: a control plane exists, its last poll was at %s, and it is slow or has just ended",
-			e.Asked, explain.Span(e.Waited), e.LastPoll.UTC().Format(time.RFC3339))
+	switch silence := e.Asked + " has not been answered for " + explain.Span(e.Waited) + ": "; {
+	case e.Unlisted != nil:
+		text = silence + "whether a control plane runs is unknown, the server did not list its polls"
+	case e.Polls():
+		text = silence + "a control plane exists, its last poll was at " + e.LastPoll.UTC().Format(time.RFC3339) + ", and it is slow or has just ended"
 	}
 	if !e.AsOf.IsZero() {
 		text += "; this is the state of " + e.AsOf.UTC().Format(time.RFC3339) + ", from the history"
@@ -143,11 +146,10 @@ type RefusedError struct {
 
 // Error implements error. A reason of several lines begins on its own line.
 func (e *RefusedError) Error() string {
-	separator := " "
 	if strings.Contains(e.Reason, "\n") {
-		separator = "\n"
+		return e.Asked + ":\n" + e.Reason
 	}
-	return e.Asked + ":" + separator + e.Reason
+	return e.Asked + ": " + e.Reason
 }
 
 // Unwrap returns the original error.

@@ -2,6 +2,7 @@ package starter
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -24,9 +25,7 @@ func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, cont
 	probe := time.AfterFunc(pause, func() {
 		probing, done := context.WithTimeout(limited, c.askWithin-pause)
 		defer done()
-		_, err := c.temporal.QueryWorkflowWithOptions(probing, &client.QueryWorkflowWithOptionsRequest{
-			WorkflowID: contract.AdmissionWorkflowID, QueryType: contract.QueryAdmissionUsage,
-		})
+		_, err := c.temporal.QueryWorkflowWithOptions(probing, &client.QueryWorkflowWithOptionsRequest{WorkflowID: contract.AdmissionWorkflowID, QueryType: contract.QueryAdmissionUsage})
 		if err != nil && isUnanswered(err) {
 			cancel()
 		}
@@ -41,22 +40,22 @@ func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, cont
 const lastPollTimeout = time.Second
 
 func (c *Client) down(ctx context.Context, asked string, began time.Time, cause error) *ControlPlaneDownError {
-	return &ControlPlaneDownError{Asked: asked, Waited: time.Since(began), LastPoll: c.lastPoll(ctx), Cause: cause}
+	last, err := c.lastPoll(ctx)
+	return &ControlPlaneDownError{Asked: asked, Waited: time.Since(began), LastPoll: last, Unlisted: err, Cause: cause}
 }
 
 // The server keeps the last poll of a control plane for five minutes.
-func (c *Client) lastPoll(ctx context.Context) (last time.Time) {
+func (c *Client) lastPoll(ctx context.Context) (last time.Time, err error) {
 	limited, cancel := context.WithTimeout(ctx, lastPollTimeout)
 	defer cancel()
 	queue, err := c.temporal.DescribeTaskQueue(limited, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		c.logger.Debug("read the pollers of the control queue", "error", err)
-		return last
+		return last, fmt.Errorf("read the pollers of the control queue: %w", err)
 	}
 	for _, poller := range queue.GetPollers() {
 		if at := poller.GetLastAccessTime().AsTime(); at.After(last) {
 			last = at
 		}
 	}
-	return last
+	return last, nil
 }

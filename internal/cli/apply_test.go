@@ -32,7 +32,7 @@ func TestTheImplicitFileNamesTheServer(t *testing.T) {
 	assert.True(t, strings.HasPrefix(plan.Stdout, first), plan.Stdout)
 	applied := h.run("apply").OK().Says("create here-0")
 	assert.True(t, strings.HasPrefix(applied.Stdout, first), applied.Stdout)
-	h.run("jobtypes", "show", "here-0", "-o", "name").OK().Says("here-0")
+	h.run("show", "jobtype/here-0", "-o", "name").OK().Says("here-0")
 	assert.Equal(t, address, clitest.Decode[map[string]any](h.run("plan", "-o", "json").OK())["server"])
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "roundsman.yaml"), []byte(strings.Replace(text, address, "prod.example.org:7233", 1)), 0o600))
@@ -50,14 +50,14 @@ func TestApplyDeletesOnlyWhatItIsToldTo(t *testing.T) {
 	h.listed("del-1")
 	h.run("apply", "-c", one).Exits(ui.ExitDifference).Says("0 changes applied, 1 unchanged").
 		Complains("the configuration lacks 1 job type of this namespace:", "delete del-1", "--prune")
-	h.run("jobtypes", "show", "del-1", "-o", "name").OK()
+	h.run("show", "jobtype/del-1", "-o", "name").OK()
 
 	h.env.Interactive, h.env.Stdin = true, strings.NewReader("n\n")
 	h.run("apply", "-c", one).Exits(ui.ExitDifference).Complains("delete them? [y/N]")
-	h.run("jobtypes", "show", "del-1", "-o", "name").OK()
+	h.run("show", "jobtype/del-1", "-o", "name").OK()
 	h.env.Stdin = strings.NewReader("yes\n")
 	h.run("apply", "-c", one).OK().Says("delete del-1", "1 change applied")
-	h.run("jobtypes", "show", "del-1").Exits(ui.ExitFailed)
+	h.run("show", "jobtype/del-1").Exits(ui.ExitFailed)
 
 	h.env.Interactive = false
 	h.run("apply", "-c", two).OK()
@@ -79,7 +79,7 @@ func TestTwoTeamsShareANamespace(t *testing.T) {
 	h.run("apply", "-c", owned("storage", "s")).OK()
 	h.listed("s-0")
 	h.run("apply", "-c", owned("network", "n"), "--prune").OK().Says("1 change applied")
-	h.run("jobtypes", "show", "s-0", "-o", "name").OK()
+	h.run("show", "jobtype/s-0", "-o", "name").OK()
 	h.run("apply", "-c", owned("network", "s"), "--prune").Exits(ui.ExitFailed).Complains("belongs to the configuration of owner storage")
 	h.run("plan", "-c", owned("storage", "s")).OK().Says("no changes")
 }
@@ -93,16 +93,16 @@ func TestDevLeavesOthersAlone(t *testing.T) {
 	address := strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")
 	dev := h.write(minimalConfig)
 	h.run(devArgs(t.TempDir(), "--once", "--address", address, "-c", dev)...).OK()
-	h.run("jobtypes", "show", "mine-0", "-o", "name").OK()
-	h.run("jobtypes", "show", "echo", "-o", "name").OK()
+	h.run("show", "jobtype/mine-0", "-o", "name").OK()
+	h.run("show", "jobtype/echo", "-o", "name").OK()
 
 	h.listed("echo")
 	h.run(devArgs(t.TempDir(), "--once", "--address", address, "-c", h.write("version: 1\njob_types: {}\n"))...).OK().
 		Says("job type echo is kept", "roundsman apply --prune", "owner: dev")
-	h.run("jobtypes", "show", "echo", "-o", "name").OK()
+	h.run("show", "jobtype/echo", "-o", "name").OK()
 	h.run(devArgs(t.TempDir(), "--once", "--address", address, "-c", h.write(configOf("mine", 1, "    enabled: false\n")))...).Exits(ui.ExitFailed).
 		Complains("job type mine-0 is on this server already, without an owner")
-	assert.NotContains(t, h.run("jobtypes", "show", "mine-0", "-o", "json").Stdout, `"paused": true`)
+	assert.NotContains(t, h.run("show", "jobtype/mine-0", "-o", "json").Stdout, `"paused": true`)
 }
 
 // TestTheIntervalIsASetting: jobtypes set changes the interval of a job type.
@@ -113,7 +113,7 @@ func TestTheIntervalIsASetting(t *testing.T) {
 	h.run("set", "often-0", "every=42m", "retry_limit=3").OK().Says("every 42m", "policy.retry_limit")
 	h.run("set", "often-0", "every=42m").OK().Says("it is so already")
 	// Without a control plane the answer is incomplete, so the command fails.
-	h.run("jobtypes", "show", "often-0").Exits(ui.ExitFailed).Says("every 42 min")
+	h.run("show", "jobtype/often-0").Exits(ui.ExitFailed).Says("every 42 min")
 	h.run("set", "often-0", "every=0s").Exits(ui.ExitUsage).Complains("every", "out of range")
 	h.run("set", "often-0", "evry=1h").Exits(ui.ExitUsage)
 }

@@ -18,8 +18,9 @@ type arranged struct {
 	flags   []string
 	args    []string
 	help    bool
-	// former is set if the line has a former name.
-	former *former
+	// former is set if the line has a former name, dropped is one that stands for no line.
+	former  *former
+	dropped string
 }
 
 func (a *arranged) line(program string) []string {
@@ -75,6 +76,9 @@ func (a *arranged) take(root *cli.Command, word string) {
 		a.command, a.flags = found(root, a.path), append(a.flags, former.flags...)
 		return
 	}
+	if elsewhere()[name] != "" && strings.Contains(name, " ") && a.dropped == "" {
+		a.dropped = name
+	}
 	if len(a.args) == 0 {
 		for _, sub := range a.command.Subcommands {
 			if sub.HasName(word) {
@@ -88,6 +92,9 @@ func (a *arranged) take(root *cli.Command, word string) {
 }
 
 func (a *arranged) checked() (*arranged, error) {
+	if a.dropped != "" {
+		return a, ui.Usagef("unknown command %q: %s", a.dropped, elsewhere()[a.dropped])
+	}
 	if a.former != nil && !a.help {
 		args, err := a.former.args(a.args)
 		if err != nil {
@@ -115,14 +122,8 @@ func (a *arranged) checked() (*arranged, error) {
 	return a, nil
 }
 
-// elsewhere maps words of other programs to commands.
-var elsewhere = map[string]string{ //nolint:gochecknoglobals // constant table
-	"roundsman apply --dry-run": "`roundsman plan` shows the changes",
-	"roundsman plan --prune":    "`roundsman plan` shows deletions always; `roundsman apply --prune` makes them",
-}
-
 func unknown(what, word, here string, candidates []string) error {
-	if hint := elsewhere[here+" "+word]; hint != "" {
+	if hint := elsewhere()[strings.TrimPrefix(here+" "+word, ui.ProgramName+" ")]; hint != "" {
 		return ui.Usagef("unknown %s %q: %s", what, word, hint)
 	}
 	if guess := suggest.Word(word, candidates); guess != "" {
@@ -132,8 +133,12 @@ func unknown(what, word, here string, candidates []string) error {
 }
 
 func unknownFlag(name, here string, candidates []string) error {
-	if hint := elsewhere[here+" --"+name]; hint != "" {
-		return ui.Usagef("unknown flag --%s: %s", name, hint)
+	written := "--" + name
+	if len(name) == 1 {
+		written = "-" + name
+	}
+	if hint := elsewhere()[strings.TrimPrefix(here, ui.ProgramName+" ")+" "+written]; hint != "" {
+		return ui.Usagef("unknown flag %s: %s", written, hint)
 	}
 	if name == ui.FlagJSON && slices.Contains(candidates, ui.FlagOutput) {
 		return ui.Usagef("unknown flag --%s: write -o json", name)
@@ -143,12 +148,7 @@ func unknownFlag(name, here string, candidates []string) error {
 	if len(name) > 1 && guess != "" {
 		return ui.Usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
 	}
-	if len(name) == 1 {
-		name = "-" + name
-	} else {
-		name = "--" + name
-	}
-	return ui.Usagef("unknown flag %s: see %s --help", name, here)
+	return ui.Usagef("unknown flag %s: see %s --help", written, here)
 }
 
 func holdsOthers(command *cli.Command) bool {

@@ -161,7 +161,7 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("show", "broken/word").Exits(ui.ExitFailed).Complains("DAG of " + last.WorkflowID + " does not exist: handler command executes its jobs; name a job that has a DAG (see `roundsman jobs " + last.WorkflowID + "`)")
 	h.run("show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
 	h.run("jobtypes").OK().Says("partial")
-	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial", `no such disk\" >&2; exit 3`)
+	h.run("show", "jobtype/broken").OK().Says("OUTCOME", "partial", `no such disk\" >&2; exit 3`)
 	h.run("explain", "quik").Exits(ui.ExitFailed).Complains("quik is no job type, worker, run, job, DAG or receiver", "did you mean quick?")
 	h.run("start", "quick", "--wait").OK().Complains("quick is paused by tester; this run is an exception")
 	h.run("resume", "quick").OK()
@@ -182,7 +182,7 @@ func operateWorkers(t *testing.T, h *harness) {
 	h.run("resume", "node-a").OK()
 	h.run("drain", "node-z").Exits(ui.ExitFailed).Complains("node-z")
 	h.run("show", "worker/node-z").Exits(ui.ExitFailed).Complains("worker node-z does not exist", "did you mean node-a?")
-	h.run("jobtypes", "show", "qui").Exits(ui.ExitFailed).Complains("job type qui does not exist", "did you mean quick?")
+	h.run("show", "jobtype/qui").Exits(ui.ExitFailed).Complains("job type qui does not exist", "did you mean quick?")
 	h.run("show", "brokn@").Exits(ui.ExitFailed).Complains("did you mean broken?")
 	h.run("workers", "cleanup", "--all-offline").OK().Says("nothing to remove")
 	workers := clitest.Decode[struct {

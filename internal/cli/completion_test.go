@@ -18,7 +18,7 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	offered := func(words ...string) []string {
 		return strings.Fields(h.run(append([]string{completionWord}, words...)...).OK().Stdout)
 	}
-	assert.Equal(t, []string{"labelled", "served", "unserved"}, offered("jobtypes", "show", ""))
+	assert.Equal(t, []string{"labelled", "served", "unserved"}, offered("start", ""))
 	assert.Equal(t, []string{"unserved"}, offered("explain", "un"))
 	assert.Equal(t, []string{"served"}, offered("runs", "se"))
 	assert.Equal(t, []string{"failed"}, offered("jobs", "--state", "fai"))
@@ -29,7 +29,7 @@ func TestCompletionOfLiveNames(t *testing.T) {
 
 	h.run("jobtypes", "-s", "failed").Exits(ui.ExitFailed).Says("no job types match")
 	assert.Equal(t, "labelled\nserved\nunserved\n", h.run("jobtypes", "-o", "name").OK().Stdout)
-	assert.Equal(t, "served\n", h.run("jobtypes", "show", "served", "-o", "name").OK().Stdout)
+	assert.Equal(t, "served\n", h.run("show", "jobtype/served", "-o", "name").OK().Stdout)
 	h.run("jobtypes", "-o", "yaml").Exits(ui.ExitFailed).Says("job_types:\n  - name: labelled\n")
 	h.run("jobtypes", "-o", "wide").Exits(ui.ExitFailed).Says("LANE", "ABOUT")
 	assert.NotContains(t, h.run("jobtypes").Exits(ui.ExitFailed).Stdout, "LANE")
@@ -38,8 +38,8 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	assert.Empty(t, h.run("runs", "-o", "name").OK().Stdout)
 
 	away := offline(t)
-	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "").OK().Stdout)
-	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "--address", "192.0.2.1:7233", "").OK().Stdout)
+	assert.Empty(t, away.run(completionWord, "start", "").OK().Stdout)
+	assert.Empty(t, away.run(completionWord, "start", "--address", "192.0.2.1:7233", "").OK().Stdout)
 }
 
 // TestZshCompletesAtTheFirstTab: at the first TAB zsh runs the script from fpath as the function's body, so

@@ -82,16 +82,16 @@ func TestPlanApplyPlan(t *testing.T) {
 	assert.Equal(t, jobtypes.ActionUpdate, plan.Changes[0].Action)
 
 	// Without a control plane the answer is incomplete, so the command fails.
-	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("pap-0", "command", "echo")
+	h.run("show", "jobtype/pap-0").Exits(ui.ExitFailed).Says("pap-0", "command", "echo")
 	h.run("pause", "pap-0", "--note", "new disks").OK().Says("pap-0 is paused")
-	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
-	known := clitest.Decode[jobtypes.JobType](h.run("jobtypes", "show", "pap-0", "--output=json").Exits(ui.ExitFailed))
+	h.run("show", "jobtype/pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
+	known := clitest.Decode[jobtypes.JobType](h.run("show", "jobtype/pap-0", "--output=json").Exits(ui.ExitFailed))
 	assert.True(t, known.Paused)
 	assert.Equal(t, "new disks", known.PauseNote)
 	h.run("apply", "-c", changed).OK()
-	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
+	h.run("show", "jobtype/pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
 	h.run("resume", "pap-0", "--kind", "pause").OK().Says("pap-0 is resumed; next run in")
-	h.run("jobtypes", "show", "no-such").Exits(ui.ExitFailed).Complains("job type no-such does not exist", "roundsman jobtypes")
+	h.run("show", "jobtype/no-such").Exits(ui.ExitFailed).Complains("job type no-such does not exist", "roundsman jobtypes")
 }
 
 func TestFaultyConfigurationAppliesNothing(t *testing.T) {
@@ -99,7 +99,7 @@ func TestFaultyConfigurationAppliesNothing(t *testing.T) {
 	h := alone(t)
 	broken := h.write(configOf("faulty", 1, "    policy: {retry_limit: -1}\n"))
 	h.run("apply", "-c", broken).Exits(ui.ExitUsage).Complains("retry_limit")
-	h.run("jobtypes", "show", "faulty-0").Exits(ui.ExitFailed).Complains("does not exist")
+	h.run("show", "jobtype/faulty-0").Exits(ui.ExitFailed).Complains("does not exist")
 }
 
 // TestAFaultElsewhereKeepsNobodyFromTheServer: commands that only use a server read temporal: and warn of other

@@ -238,8 +238,8 @@ func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"start", "--dev", "/nonexistent.yaml"}, "/nonexistent.yaml"},
 		{[]string{"start", nine, "--as", "Bad Name"}, `--as: run name "Bad Name"`},
 		{[]string{"show", nine, "-o", "png"}, "must be table, wide, json, yaml, name, svg, dot, mermaid or gantt"},
-		{[]string{"dag", "skip", "x"}, "an argument is missing: see roundsman skip --help"},
-		{[]string{"dag", "approve", "x"}, "an argument is missing: see roundsman approve --help"},
+		{[]string{"skip"}, "REF... is missing: see roundsman skip --help"},
+		{[]string{"approve"}, "RUN/TASK... is missing: see roundsman approve --help"},
 		{[]string{"retry", "x", "--as", "a/b"}, `--as: run name "a/b"`},
 	}
 	for _, tt := range tests {
@@ -253,7 +253,6 @@ func TestDAGWithoutAServer(t *testing.T) {
 	h := offline(t)
 	for _, args := range [][]string{
 		{"start", example(t, "nine.yaml")},
-		{"dag", "list"},
 		{"show", "nine"},
 		{"retry", "nine"},
 		{"show", "nine@", "-o", "svg"},

@@ -58,4 +58,6 @@ func endedDAG(t *testing.T, h *harness) {
 	h.run("show", "ended@", "--output", "wide").OK().Says("READY")
 
 	h.run("show", "ended@", "-o", "gantt").OK().Says("<svg", "dag/ended/x (failed)", ">first<", ">last<", "✗ failed", "approved by")
+	around := h.run("show", "ended@/bad", "-o", "gantt").OK().Says(">first<", ">bad<")
+	assert.NotContains(t, around.Stdout, ">last<", "it does not depend on bad")
 }

@@ -59,7 +59,7 @@ func TestJobTypeOfADAG(t *testing.T) {
 	h.run("apply", "-c", file).OK()
 	h.run("plan", "-c", file).OK()
 	h.run("jobtypes").OK().Says("nightly", "dag dags/nightly.yaml")
-	h.run("jobtypes", "show", "nightly").OK().Says("rounds (dags/nightly.yaml)")
+	h.run("show", "jobtype/nightly").OK().Says("rounds (dags/nightly.yaml)")
 
 	h.run("start", "nightly", "--wait").OK().Says("nightly: completed in", "1 completed")
 	runs := clitest.Decode[struct {
@@ -81,7 +81,7 @@ func TestJobTypeOfADAG(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "dags/close.yaml"), []byte(closeDAG+"  - {id: more, noop: true}\n"), 0o600))
 	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("dag.files.dags/close.yaml", "lines, sha256")
-	h.run("jobtypes", "show", "nightly", "-o", "json").OK().Says(`"name": "rounds"`)
+	h.run("show", "jobtype/nightly", "-o", "json").OK().Says(`"name": "rounds"`)
 	assert.NotContains(t, h.run("status").OK().Stdout, "NO_WORKER")
 	h.waitsInside(file)
 }

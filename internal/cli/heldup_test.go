@@ -36,7 +36,7 @@ job_types:
 	}
 	h.run("explain", "copy").OK().Says("POOL_FULL(tape)", "(and 1 more wait for it)")
 	h.run("status").OK().Says("1 running; POOL_FULL(tape) of group/copy-")
-	h.run("jobtypes", "show", "copy", "-o", "json").OK().Says(`"liveness": "activity"`, `"stall_timeout": "12m"`)
+	h.run("show", "jobtype/copy", "-o", "json").OK().Says(`"liveness": "activity"`, `"stall_timeout": "12m"`)
 	// The program sleeps: it prints nothing, uses no CPU and no I/O.
 	h.eventually("no report, output, CPU or I/O for 1m", "show", "copy@")
 	h.run("explain", "copy").OK().Says("no report, output, CPU or I/O for 1m")

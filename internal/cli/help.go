@@ -33,7 +33,11 @@ func printHelp(w io.Writer, path string, command *cli.Command) {
 	}
 	if subs := visible(command.Subcommands); len(subs) > 0 {
 		printCommands(w, subs)
-		fmt.Fprintf(w, "\n%s COMMAND --help shows more.\n", path)
+		fmt.Fprintf(w, "\n%s COMMAND --help shows more.", path)
+		if path == ui.ProgramName {
+			fmt.Fprintf(w, " %s help refs shows how runs, jobs and all else are named.", path)
+		}
+		fmt.Fprintln(w)
 	}
 	own, common := documentedFlags(command)
 	printFlags(w, "Flags", own)

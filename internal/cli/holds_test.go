@@ -113,7 +113,7 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	assert.WithinRange(t, third.HeldBack[0].Until, before.Add(2*time.Hour), after.Add(2*time.Hour))
 	h.run("show", "verify@").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m")
 	h.run("holds").OK().Says("verify:bad", "budget", "sh exited with status 3")
-	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman holds verify`")
+	h.run("show", "jobtype/verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman holds verify`")
 	h.run("jobtypes").OK().Says("1 key held back")
 	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman resume --kind budget verify")
 
@@ -173,8 +173,8 @@ func disableType(t *testing.T, h *harness, plain client.Client) {
 	documented(t, plain, contract.UpdateReEnable, "fragile", "")
 	h.clear("fragile", contract.CodeRetryBudget)
 	assert.Equal(t, contract.OutcomePartial, h.ran("fragile").Outcome)
-	h.run("jobtypes", "re-enable", "fragile").OK().Says("job type fragile is enabled again")
-	h.run("jobtypes", "re-enable", "fragile").Exits(ui.ExitFailed).Complains("job type fragile is not disabled by its retry budget")
+	h.run("resume", "fragile", "--kind", "budget").OK().Says("job type fragile is enabled again")
+	h.run("resume", "fragile", "--kind", "budget").Exits(ui.ExitFailed).Complains("job type fragile is not disabled by its retry budget")
 }
 
 func markReason(h *harness, thing string) explain.Reason {

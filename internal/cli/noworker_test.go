@@ -62,7 +62,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 		listed[known.Name] = known.NoWorker
 	}
 	assert.Equal(t, map[string]bool{"served": false, "unserved": true, "labelled": true}, listed)
-	h.run("jobtypes", "show", "unserved").OK().Says("NO_WORKER")
+	h.run("show", "jobtype/unserved").OK().Says("NO_WORKER")
 	h.run("doctor").OK().Says(label, "(labelled), and no worker for unserved", "roundsman explain labelled")
 	h.run("status").OK().Says("NEEDS A PERSON", strings.TrimPrefix(label, "NO_WORKER: "), strings.TrimPrefix(jobType, "NO_WORKER: "))
 	explained := h.run("explain", "labelled").OK().Says("no online worker has label role=storage", "--labels role=storage")

@@ -127,38 +127,3 @@ func gatedRollout(t *testing.T, h *harness) {
 	h.run("retry", "rollout/second", "-w").OK()
 	assert.Contains(t, h.run("show", file, "-o", "mermaid").OK().Stdout, "flowchart")
 }
-
-// TestOldNamesAreUnderstood: each former command still works, and is hidden if a verb replaced it.
-func TestOldNamesAreUnderstood(t *testing.T) {
-	t.Parallel()
-	root := (&commands{&ui.Program{}}).root()
-	for group, names := range map[string]string{
-		"jobtypes": "import",
-		"workers":  "cleanup",
-		"keys":     "end-sessions",
-		"api":      "openapi", "gateway": "http",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			command := found(root, []string{group, name})
-			if assert.NotNil(t, command, group+" "+name) {
-				assert.True(t, command.Hidden, group+" "+name)
-			}
-		}
-	}
-	assert.True(t, found(root, []string{"version"}).Hidden)
-	line, err := arrange(root, []string{"workers", "ls"})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"workers"}, line.path)
-	line, err = arrange(root, []string{"dag", "skip", "nightly", "load", "report"})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"nightly/load", "nightly/report"}, line.args)
-	line, err = arrange(root, []string{"runs", "show", "scrub"})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"scrub@"}, line.args)
-	for name := range formerNames() {
-		line, err := arrange(root, append(strings.Fields(name), "--help"))
-		require.NoError(t, err, name)
-		assert.False(t, line.command.Hidden, name)
-		assert.NotNil(t, line.command.Action, name)
-	}
-}

@@ -23,7 +23,7 @@ func obeyWindows(t *testing.T, h *harness, gate string) {
 	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("blackouts: (none) → ", "(release)")
 	h.run("apply", "-c", file).OK()
 	h.run("jobtypes").OK().Says("closed, opens in 47h")
-	h.run("jobtypes", "show", "quick").OK().Says("job type quick: a blackout: release", "next window", "not 20")
+	h.run("show", "jobtype/quick").OK().Says("job type quick: a blackout: release", "next window", "not 20")
 	h.run("explain", "quick").OK().Says("WINDOW_CLOSED_UNTIL(quick)", "a blackout: release", "--ignore-window")
 
 	// The window opens later than the job type is due again.

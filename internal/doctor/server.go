@@ -259,10 +259,7 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 		plane.Help(hinted("", do(action.StartServer)))
 		plane.unknown(VerdictFail, "does not answer: ", err)
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
-			plane.Code, plane.Found = contract.CodeControlPlaneDown, down.What()
-			if down.Polls() {
-				plane.Help(explain.Remedy{Wait: true, Hint: "look at its load", Actions: []action.Action{do(action.StartServer)}})
-			}
+			judgeSilence(ctx, c, &plane, down)
 		}
 		if gone, isGone := errors.AsType[*starter.RegistryGoneError](err); isGone {
 			plane.Found = gone.What()

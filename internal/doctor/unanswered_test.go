@@ -1,96 +1,18 @@
 package doctor
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
-	"google.golang.org/grpc"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite/silent"
 )
-
-// hung is a server that answers nothing, or only requests about its namespace.
-type hung struct {
-	client.Client
-
-	described bool
-}
-
-type hungService struct {
-	workflowservice.WorkflowServiceClient
-
-	of hung
-}
-
-type hungOperator struct {
-	operatorservice.OperatorServiceClient
-
-	of hung
-}
-
-func (h hung) WorkflowService() workflowservice.WorkflowServiceClient { return hungService{of: h} }
-func (h hung) OperatorService() operatorservice.OperatorServiceClient { return hungOperator{of: h} }
-
-// silence is the SDK's error at the end of a request. Without a deadline the request lasts forever.
-func (hung) silence(ctx context.Context) error {
-	<-ctx.Done()
-	return serviceerror.NewDeadlineExceeded(ctx.Err().Error())
-}
-
-func (h hungService) DescribeNamespace(ctx context.Context, _ *workflowservice.DescribeNamespaceRequest, _ ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error) {
-	if h.of.described {
-		return &workflowservice.DescribeNamespaceResponse{}, nil
-	}
-	return nil, h.of.silence(ctx)
-}
-
-func (h hungService) GetClusterInfo(ctx context.Context, _ *workflowservice.GetClusterInfoRequest, _ ...grpc.CallOption) (*workflowservice.GetClusterInfoResponse, error) {
-	return nil, h.of.silence(ctx)
-}
-
-func (h hungService) GetSystemInfo(ctx context.Context, _ *workflowservice.GetSystemInfoRequest, _ ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
-	return nil, h.of.silence(ctx)
-}
-
-func (h hungService) SignalWorkflowExecution(ctx context.Context, _ *workflowservice.SignalWorkflowExecutionRequest, _ ...grpc.CallOption) (*workflowservice.SignalWorkflowExecutionResponse, error) {
-	return nil, h.of.silence(ctx)
-}
-
-func (h hungOperator) ListSearchAttributes(ctx context.Context, _ *operatorservice.ListSearchAttributesRequest, _ ...grpc.CallOption) (*operatorservice.ListSearchAttributesResponse, error) {
-	return nil, h.of.silence(ctx)
-}
-
-func (h hung) CountWorkflow(ctx context.Context, _ *workflowservice.CountWorkflowExecutionsRequest) (*workflowservice.CountWorkflowExecutionsResponse, error) {
-	return nil, h.silence(ctx)
-}
-
-// The SDK bounds this request.
-func (h hung) ListWorkflow(ctx context.Context, _ *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	return nil, h.silence(ctx)
-}
-
-func (h hung) QueryWorkflowWithOptions(ctx context.Context, _ *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
-	return nil, h.silence(ctx)
-}
-
-func (h hung) DescribeTaskQueue(ctx context.Context, _ string, _ enumspb.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
-	return nil, h.silence(ctx)
-}
-
-func (h hung) DescribeWorkflowExecution(ctx context.Context, _, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	return nil, h.silence(ctx)
-}
 
 // TestAServerThatDoesNotAnswer is reported in words for operators, within the time of its requests. They have no text of
 // Go, and the next step.
@@ -99,7 +21,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	for name, described := range map[string]bool{"at all": false, "but for its namespace": true} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			c := starter.New(hung{described: described}, "", nil)
+			c := starter.New(&silent.Server{Described: described}, "", nil)
 			checks := append(Examine(t.Context(), c), CheckRetention(t.Context(), c, time.Hour, began))
 			if !described {
 				require.Len(t, checks, 2, "one finding is enough")
@@ -107,9 +29,39 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 			for _, check := range checks {
 				assert.NotContains(t, check.Found, "deadline", "%s: %s", name, check.Name)
 				assert.Equal(t, check.Verdict != VerdictOK, check.Fix != "", "%s: %s", name, check.Name)
+				assert.NotEqual(t, contract.CodeControlPlaneDown, check.Code, "%s: the server lists no polls, a control plane may run", name)
 			}
 			assert.True(t, Failed(checks))
 			assert.LessOrEqual(t, time.Since(began), 3*time.Minute, name)
+		})
+	}
+}
+
+// TestAControlPlaneThatAnswersNoQuery is not reported as absent if it lives.
+func TestAControlPlaneThatAnswersNoQuery(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		polled, beat time.Duration
+		code         contract.Code
+		found, fix   string
+	}{
+		"it polls and beats":     {20 * time.Second, time.Second, "", "it is overloaded, or the server passes no queries on", "look at the load and the log of the control plane"},
+		"it has just ended":      {30 * time.Second, time.Minute, contract.CodeControlPlaneDown, "it is slow or has just ended", "`roundsman server`"},
+		"it ended long ago":      {time.Hour, time.Hour, contract.CodeControlPlaneDown, "no control plane serves this namespace", "`roundsman server`"},
+		"the polls are unlisted": {0, 0, "", "whether a control plane runs is unknown", "look at the load, the disk and the log of the server"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &silent.Server{Described: true}
+			if c.polled > 0 {
+				// The query is waited for first.
+				now := time.Now().Add(30 * time.Second)
+				server.Polled, server.Beat = now.Add(-c.polled), now.Add(-c.beat)
+			}
+			plane := checkControlPlane(t.Context(), starter.New(server, "", nil))[0]
+			assert.Equal(t, VerdictFail, plane.Verdict, name)
+			assert.Equal(t, c.code, plane.Code, name)
+			assert.Contains(t, plane.Found, c.found, name)
+			assert.Contains(t, plane.Fix, c.fix, name)
 		})
 	}
 }

@@ -161,7 +161,7 @@ func TestTheTwelveQuestions(t *testing.T) {
 	o.answers("where does X run?", []string{backup.WorkflowID + "/job-00001", "running", node}, "jobs", ":/srv/a")
 	o.answers("why does Y wait?", []string{"held by " + backup.WorkflowID}, "explain", vacuum.WorkflowID)
 	o.answers("what failed last night?", []string{"group/brittle-", "partial", "1 failed"}, "runs", "--since", "12h", "-s", "failed,partial,timeout")
-	o.answers("who paused Z, and why?", []string{"paused", "new disks on Thursday", "alice"}, "jobtypes", "show", "scrub")
+	o.answers("who paused Z, and why?", []string{"paused", "new disks on Thursday", "alice"}, "show", "jobtype/scrub")
 	o.answers("what runs in the next hour, and what of it is skipped?", []string{"hourly", "in ", string(contract.CodeWindowClosed)}, "status")
 	o.answers("what runs on node N?", []string{"job-00001", backup.WorkflowID, "running"}, "show", node)
 	o.answers("which job hangs?", []string{"job-00001", "silent for", "unless it reports"}, "explain", hangs.WorkflowID)

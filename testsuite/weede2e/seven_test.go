@@ -179,7 +179,7 @@ job_types:
     schedule: {every: 365d, first_run: scheduled}
     windows: [{from: "` + opens.Format("15:04") + `", to: "` + opens.Add(time.Hour).Format("15:04") + `"}]
 `)
-	assert.Contains(t, s.Command("jobtypes", "show", "vacuum"), "2 of pool disks")
+	assert.Contains(t, s.Command("show", "jobtype/vacuum"), "2 of pool disks")
 	vacuum, balance := s.Begin("vacuum"), s.Begin("volume_balance")
 	testsuite.WaitFor(t, time.Minute, "the pool to be named", func() bool {
 		return strings.Contains(s.output("explain", vacuum.WorkflowID), string(contract.CodeResources))

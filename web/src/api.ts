@@ -46,7 +46,8 @@ export async function send<T>(request: Request, signal?: AbortSignal): Promise<T
 // sendTagged also returns the ETag of the answer, without quotes.
 export async function sendTagged<T>(request: Request, signal?: AbortSignal): Promise<{ answer: T; tag: string }> {
   let response: Response;
-  const headers: Record<string, string> = { Accept: 'application/json', ...request.headers };
+  // The audit log has the console as the interface of its requests.
+  const headers: Record<string, string> = { Accept: 'application/json', 'X-Roundsman-Via': 'console', ...request.headers };
   const init: RequestInit = { method: request.method, headers };
   if (signal) init.signal = signal;
   if (request.method !== 'GET') {

@@ -65,6 +65,7 @@ async function act(route, button, fields = {}, object = '') {
     const found = (await stage.audit(last)).filter((one) => one.action.includes(verb) && one.object.startsWith(object));
     return found.length > 0 && found;
   });
+  assert.equal(entries[0].via, 'console', button);
   return { lines, entry: effect(entries[0]) };
 }
 

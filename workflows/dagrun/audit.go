@@ -1,6 +1,8 @@
 package dagrun
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +47,9 @@ func (r *dagRun) auditBefore(request dagrun.Request) string {
 func listChanges(a dagrun.Answer) (detail string, count int) {
 	if detail = listed(a.Changed); len(a.Redefined) > 0 {
 		detail = strings.TrimPrefix(detail+"; redefined: "+listed(a.Redefined), "; ")
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Limits)) {
+		detail = strings.TrimPrefix(detail+"; "+name+": "+strconv.Itoa(a.Limits[name]), "; ")
 	}
 	return detail, len(a.Changed) + len(a.Redefined)
 }

@@ -85,7 +85,7 @@ func (r *dagRun) operate(ctx workflow.Context, name string, request dagrun.Reque
 	}
 	r.auditUpdate(ctx, name, request, before)
 	r.describe(true)
-	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: answer.Changed, Redefined: answer.Redefined}
+	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: answer.Changed, Redefined: answer.Redefined, Limits: answer.Limits}
 	if request.Kind == dagrun.SetConcurrency {
 		result.Before = limit
 	}

@@ -16,7 +16,8 @@ func (c *commands) keysCommand() *cli.Command {
 		Description: `Examples:
   roundsman keys
   roundsman keys create ci --role viewer --expires 90d
-  roundsman delete apikey/k-1f2e3d`,
+  roundsman delete apikey/k-1f2e3d
+  roundsman keys end-sessions ann@example.org`,
 		Flags:       ui.ListFlags(),
 		Action:      c.Connected(c.listKeys),
 		Subcommands: []*cli.Command{c.keysCreate(), c.endSessions()},

@@ -71,6 +71,9 @@ func changed(p *ui.Program, ctx *cli.Context, ref starter.RunRef, changed contra
 	if len(changed.Redefined) > 0 {
 		value["redefined"] = changed.Redefined
 	}
+	if len(changed.Limits) > 0 {
+		value["limits"] = changed.Limits
+	}
 	line := fmt.Sprintf(format, args...) + ": " + ref.WorkflowID
 	if counts := progress.States(changed.Counts); counts != "" {
 		line += " now has " + counts
@@ -103,15 +106,20 @@ func AddTasks(p *ui.Program, ctx *cli.Context, client *starter.Client, run start
 
 func addedText(changed contract.DAGChanged) string {
 	added, redefined := ui.Plural(len(changed.Tasks), "task"), ui.Plural(len(changed.Redefined), "task")
-	switch {
-	case len(changed.Tasks)+len(changed.Redefined) == 0:
-		return "changed nothing, the tasks are defined like that already"
-	case len(changed.Redefined) == 0:
-		return "added " + added
-	case len(changed.Tasks) == 0:
-		return "redefined " + redefined
+	var done []string
+	if len(changed.Tasks) > 0 {
+		done = append(done, "added "+added)
 	}
-	return "added " + added + ", redefined " + redefined
+	if len(changed.Redefined) > 0 {
+		done = append(done, "redefined "+redefined)
+	}
+	for _, name := range ui.SortedKeys(changed.Limits) {
+		done = append(done, fmt.Sprintf("set %s to %d", name, changed.Limits[name]))
+	}
+	if len(done) == 0 {
+		return "changed nothing, the tasks are defined like that already"
+	}
+	return strings.Join(done, ", ")
 }
 
 // Release lets a run end that is held after a failure (hold_on_failure).

@@ -46,7 +46,7 @@ func DrawRun(p *ui.Program, ctx *cli.Context, client *starter.Client, run, aroun
 		return err
 	}
 	if ctx.String(ui.FlagOutput) == Gantt {
-		return gantt(p, ctx, client, ref)
+		return gantt(p, ctx, client, ref, around)
 	}
 	picture, err := pictureOfRun(ctx.Context, client.Runs(), ref)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 func (c *commands) gatewayCommand() *cli.Command {
 	return &cli.Command{
 		Name: "gateway", Usage: "let workers that are not Roundsman's own serve job types",
+		Description: "Workers in any language: roundsman gateway http serves their protocol alone, roundsman server --http serves it, too.",
 		Subcommands: []*cli.Command{c.gatewayHTTP(), c.gatewaySeaweedFS()},
 	}
 }

@@ -64,7 +64,8 @@ func (c *commands) serverCommand() *cli.Command {
 	return &cli.Command{
 		Name: "server", Usage: "run the control plane",
 		Description: `It keeps nothing on disk; several may run at once. It needs a Temporal server and refuses one
-that lacks what Roundsman needs, with the remedy.
+that lacks what Roundsman needs, with the remedy. --http serves the console, the API (roundsman api openapi prints its
+document) and workers in any language. roundsman gateway http serves these workers alone.
 
 Examples:
   roundsman server --address temporal.example.com:7233 --namespace maintenance

@@ -16,7 +16,8 @@ import (
 func (c *commands) workers() *cli.Command {
 	return &cli.Command{
 		Name: "workers", Usage: "list workers, their state and free slots",
-		Description: `Of several labels a worker has all; K!=V is each worker without that label.
+		Description: `Of several labels a worker has all; K!=V is each worker without that label. roundsman workers cleanup removes those that
+have been OFFLINE for long.
 
 Examples:
   roundsman workers

@@ -31,7 +31,8 @@ func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) error {
 	shown := slices.DeleteFunc(slices.Clone(bars), func(b Bar) bool { return b.Began.IsZero() })
 	slices.SortStableFunc(shown, func(a, b Bar) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })
 	if len(shown) > maxBoxes {
-		return fmt.Errorf("%d tasks are more than a chart shows (%d)", len(shown), maxBoxes)
+		return fmt.Errorf("%d tasks have begun, more than a chart shows (%d): draw those around one with `roundsman show RUN/TASK -o gantt`, "+
+			"or read the times of all with `roundsman jobs RUN --limit 0 -o json`", len(shown), maxBoxes)
 	}
 	var from, to time.Time
 	names := 0

@@ -47,5 +47,6 @@ func TestGantt(t *testing.T) {
 		many[i].Began = at(i)
 	}
 	err = Gantt(&out, "x", many, at(0))
-	assert.ErrorContains(t, err, "more than a chart shows")
+	require.ErrorContains(t, err, "more than a chart shows")
+	assert.ErrorContains(t, err, "`roundsman show RUN/TASK -o gantt`", "the next step")
 }

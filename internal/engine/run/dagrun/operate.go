@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -98,6 +100,8 @@ func (g *requests) checkResults(trial *dag.Run, kind RequestKind) error {
 type Answer struct {
 	// Changed are the tasks that it brought back or added, Redefined those that it redefined, at most maxChanged.
 	Changed, Redefined []string
+	// Limits has the new limits of fan-outs that the run had before, by setting.
+	Limits map[string]int
 	// Err is the reason of a refusal.
 	Err error
 }
@@ -112,6 +116,7 @@ func (req Request) apply(g *Graph, now time.Time) {
 	}
 	events, _, err := g.translate(req)
 	before, a := g.run.Len(), &g.answer
+	limits := g.limitsOf(events)
 	for k := 0; k < len(events) && err == nil; k++ {
 		if err = g.feed(events[k], now); err != nil {
 			break
@@ -127,8 +132,52 @@ func (req Request) apply(g *Graph, now time.Time) {
 		for i := before; i < g.run.Len() && len(a.Changed) < maxChanged; i++ {
 			a.Changed = append(a.Changed, g.run.ID(dag.Index(i)))
 		}
+		a.Limits = changedLimits(limits, g.limitsOf(events))
 	}
 	a.Changed = a.Changed[:min(len(a.Changed), maxChanged)]
+}
+
+// limitsOf returns the limits in force of the existing fan-outs that a growth limits.
+func (g *requests) limitsOf(events []dag.Event) map[string]int {
+	limits := map[string]int{}
+	if len(events) == 0 || events[0].Growth == nil {
+		return limits
+	}
+	for _, name := range slices.Sorted(maps.Keys(events[0].Growth.FanOuts)) {
+		if len(g.run.Family(name)) > 0 {
+			limits[contract.ConcurrencyOf(name)] = g.Limit(name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(events[0].Growth.Chains)) {
+		if len(g.run.Family(name)) > 0 {
+			limits[contract.ItemsInFlightOf(name)] = g.inFlight(name)
+		}
+	}
+	return limits
+}
+
+// inFlight returns the limit of a chain, 0 without one.
+func (g *requests) inFlight(name string) int {
+	for _, chain := range g.run.Chains() {
+		if chain.Name == name {
+			return chain.Limit
+		}
+	}
+	return 0
+}
+
+// changedLimits leaves out those of new fan-outs.
+func changedLimits(before, after map[string]int) map[string]int {
+	var changed map[string]int
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if after[name] != before[name] {
+			if changed == nil {
+				changed = map[string]int{}
+			}
+			changed[name] = after[name]
+		}
+	}
+	return changed
 }
 
 const maxChanged = 200

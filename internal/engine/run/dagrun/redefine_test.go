@@ -1,6 +1,7 @@
 package dagrun_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -143,4 +144,22 @@ func TestASplitterRedefinesItsOwnTasks(t *testing.T) {
 	p.ended("a", run.Ending{})
 	assert.Equal(t, []string{"mine"}, p.running["b"].Job.Command, "it returned b as before, which an operator has redefined")
 	assert.True(t, p.view("b").Redefined)
+}
+
+// TestLimitsOfFanOutsChangeWithoutTheirTasks: a list that has the same tasks with other limits takes effect, also if some of
+// them have started.
+func TestLimitsOfFanOutsChangeWithoutTheirTasks(t *testing.T) {
+	t.Parallel()
+	const list = `[{"id": "copy", "for_each": [1, 2, 3, 4], "command": ["x"], "concurrency": %d}, {"id": "drain", "for_each": [1, 2, 3, 4], "command": ["x"], "items_in_flight": %d}]`
+	p := start(t, "version: 1\nname: limits\ntasks: "+fmt.Sprintf(list, 1, 1)+"\n", dagrun.Config{})
+	p.workers(worker("w1", 20))
+	require.Len(t, p.running, 2)
+	assert.Empty(t, p.add(fmt.Sprintf(list, 3, 2)), "nothing is added")
+	assert.Equal(t, map[string]int{"concurrency.copy": 3, "items_in_flight.drain": 2}, p.g.Answer().Limits)
+	assert.Empty(t, p.g.Answer().Redefined)
+	assert.Len(t, p.running, 5)
+	p.add(fmt.Sprintf(list, 3, 2))
+	assert.Empty(t, p.g.Answer().Limits, "a repeated request changes nothing")
+	p.add(`[{"id": "new", "for_each": [1, 2], "command": ["x"], "concurrency": 1}]`)
+	assert.Empty(t, p.g.Answer().Limits, "its tasks are new, too")
 }

@@ -189,6 +189,11 @@ const (
 	OutcomeSkipped Outcome = "skipped"
 )
 
+// Failed reports whether work was left undone.
+func (o Outcome) Failed() bool {
+	return o == OutcomeFailed || o == OutcomeTimeout || o == OutcomePartial
+}
+
 // Outcomes returns all outcomes.
 func Outcomes() []Outcome {
 	return []Outcome{OutcomeCompleted, OutcomePartial, OutcomeFailed, OutcomeTimeout, OutcomeCanceled, OutcomeSkipped}

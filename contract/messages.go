@@ -299,6 +299,14 @@ type GroupStatus struct {
 	Workers []GroupWorker `json:"workers,omitempty"`
 }
 
+// MostWait returns the wait of most jobs; nil without one.
+func (s *GroupStatus) MostWait() *WaitReason {
+	if s == nil || len(s.Waits) == 0 {
+		return nil
+	}
+	return &s.Waits[0]
+}
+
 // GroupPhase is the start of a phase.
 type GroupPhase struct {
 	Phase string    `json:"phase"`

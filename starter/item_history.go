@@ -33,13 +33,13 @@ type ItemDetail struct {
 	ItemHistory
 }
 
-// Detail returns an item with its history and with times from it that its run does not keep.
+// Detail returns an item with its history and the times from it.
 func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 	history, err := r.History(ctx, item)
 	if item.Active != nil && item.Active.Started {
 		history.InFlight(item.Worker, item.Active.StartedAt)
 	}
-	history.Times(&item.StartedAt, &item.EndedAt, item.Ended())
+	history.Times(&item.StartedAt, &item.EndedAt, item.State)
 	return ItemDetail{Item: item, ItemHistory: history}, err
 }
 

@@ -28,6 +28,22 @@ func TestTheTimesAreOfTheLastAttemptThatWasTaken(t *testing.T) {
 	assert.True(t, never.StartedAt.IsZero())
 }
 
+// The page of an item and the row of its attempt have the same times.
+func TestTheTimesOfAnItemAreThoseOfItsAttempt(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	times := func(state string, attempts ...Attempt) []time.Time {
+		item := Item{State: state, StartedAt: at(1), EndedAt: at(20)}.with(ItemHistory{Attempts: attempts})
+		return []time.Time{item.StartedAt, item.EndedAt}
+	}
+	first, second := Attempt{StartedAt: at(2), EndedAt: at(3), EndedAs: "failed"}, Attempt{StartedAt: at(5), EndedAt: at(9), EndedAs: "permanent"}
+	assert.Equal(t, []time.Time{at(5), at(9)}, times(contract.JobFailed, first, second))
+	assert.Equal(t, []time.Time{at(2), at(20)}, times(contract.JobCanceled, first), "it was canceled before its second attempt")
+	assert.Equal(t, []time.Time{at(5), at(9)}, times(contract.JobCanceled, first, Attempt{StartedAt: at(5), EndedAt: at(9), EndedAs: "canceled"}))
+	assert.Equal(t, []time.Time{at(1), at(20)}, times(contract.JobFailed), "its history is not known")
+	assert.Equal(t, at(5), times(contract.JobRunning, first, Attempt{StartedAt: at(5)})[0])
+}
+
 // listing is a server that lists one workflow run, and keeps the query.
 type listing struct {
 	client.Client

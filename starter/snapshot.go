@@ -116,7 +116,7 @@ func (s Snapshot) stand() Snapshot {
 	facts := explain.RunStandingFacts{
 		DAG: s.Kind == KindDAG, Open: s.Open(), DryRun: s.DryRun, Frozen: s.Status == StatusPaused, Status: string(s.Status), Outcome: s.Outcome,
 		Paused: s.Paused, PauseNote: s.PauseNote, PausedBy: s.PausedBy, Phase: s.Phase, Waiting: s.Waiting,
-		Warnings: s.Counts[contract.JobWarning], Reason: s.Reason, Failure: s.Failure,
+		Warnings: s.Counts[contract.JobWarning], Reason: s.Reason, Failure: s.Failure, Wait: s.Group.MostWait(),
 	}
 	if s.Result != nil {
 		facts.Code = s.Result.Code

@@ -50,7 +50,7 @@ func (i Item) with(history ItemHistory) Item {
 			i.Decision = &history.Requests[k]
 		}
 	}
-	history.Times(&i.StartedAt, &i.EndedAt, i.Ended())
+	history.Times(&i.StartedAt, &i.EndedAt, i.State)
 	if len(history.Attempts) == 0 && i.Decision != nil && i.Ended() && i.EndedAt.IsZero() {
 		i.EndedAt = i.Decision.At
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -82,18 +83,32 @@ func (i *ItemHistory) find(number int) int {
 	return slices.IndexFunc(i.Attempts, func(a Attempt) bool { return a.Number == number })
 }
 
-// Times fills in the start of the last attempt that a worker took, and the end of the last one.
-func (i *ItemHistory) Times(startedAt, endedAt *time.Time, ended bool) {
+// Times sets the start and the end of an item in a state to those of the last attempt that a worker took. A run only has the
+// times at which it sent an attempt and read its outcome.
+func (i *ItemHistory) Times(startedAt, endedAt *time.Time, state string) {
 	n := len(i.Attempts)
 	if n == 0 {
 		return
 	}
-	for k := n - 1; k >= 0 && startedAt.IsZero(); k-- {
-		*startedAt = i.Attempts[k].StartedAt
+	last, ended := i.Attempts[n-1], explain.EndedState(state)
+	for k := n - 1; k >= 0 && (startedAt.IsZero() || ended || last.EndedAt.IsZero()); k-- {
+		if at := i.Attempts[k].StartedAt; !at.IsZero() {
+			*startedAt = at
+			break
+		}
 	}
-	if endedAt.IsZero() && ended {
-		*endedAt = i.Attempts[n-1].EndedAt
+	if ended && !last.EndedAt.IsZero() && (endedAt.IsZero() || last.ends(state)) {
+		*endedAt = last.EndedAt
 	}
+}
+
+// ends reports whether an item in this state ended with the attempt. An item may be canceled or skipped later.
+func (a Attempt) ends(state string) bool {
+	switch state {
+	case contract.JobCompleted, contract.JobWarning, contract.JobFailed, contract.JobStale:
+		return true
+	}
+	return a.EndedAs == state
 }
 
 // InFlight adds worker and start of the open attempt, which a history has only after its end.

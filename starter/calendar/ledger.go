@@ -34,9 +34,12 @@ type Ledger struct {
 	Incomplete bool      `json:"incomplete,omitempty" doc:"from is later than requested: there are more runs than were read"`
 	// KeptSince is the start of the server's retention.
 	KeptSince time.Time `json:"kept_since,omitzero"`
-	// Ticks are newest first; Counts are by state.
+	// Ticks are newest first; Counts are by state. Failed counts missed ticks, and ticks whose run failed.
 	Ticks  []ticks.Tick               `json:"ticks"`
 	Counts map[contract.TickState]int `json:"counts"`
+	Failed int                        `json:"failed" doc:"Instants that were missed, or whose run failed"`
+	// Days count all ticks, also those that a limit left out.
+	Days []Day `json:"days,omitempty" doc:"All instants by day, also those that the limit left out"`
 	// Number of earlier ticks that a limit left out; Counts includes them.
 	More int `json:"more,omitempty" doc:"Earlier ticks that the limit left out; counts has them"`
 }
@@ -146,11 +149,14 @@ func (l *Ledger) describe() {
 	}
 }
 
-// Count sets the counts by state.
+// Count sets the counts by state, and the number of failures.
 func (l *Ledger) Count() {
-	l.Counts = map[contract.TickState]int{}
+	l.Counts, l.Failed = map[contract.TickState]int{}, 0
 	for _, tick := range l.Ticks {
 		l.Counts[tick.State]++
+		if tick.State == contract.TickMissed || tick.Outcome.Failed() {
+			l.Failed++
+		}
 	}
 }
 

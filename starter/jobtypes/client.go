@@ -43,6 +43,8 @@ type JobType struct {
 	// NO_WORKER for the job type or a task of its DAG. See [Client.AddServed].
 	Missing string `json:"missing,omitempty"`
 	lacks   explain.Shortage
+	// Standing of an open run if all open runs wait. See [Client.AddOutcomes].
+	waits *explain.RunStanding
 	// Window is the state of its maintenance window; nil without a window.
 	Window *WindowView `json:"window,omitempty"`
 	// Fault is set if the stored spec cannot be read, or the server rejects the schedule.

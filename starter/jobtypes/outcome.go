@@ -12,7 +12,7 @@ import (
 )
 
 // AddOutcomes adds outcomes to the newest runs of job types, at most that many of each. A request per run has no lag;
-// for many job types a list comes first. An ended run is removed from Running.
+// for many job types a list comes first. An ended run is removed from Running, and [JobType.Standing] shows whether the others wait.
 func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	if len(types) > exactOutcomes {
 		c.addListed(ctx, types, most)
@@ -35,6 +35,7 @@ func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	for i := range types {
 		types[i].Running = stillRunning(types[i])
 	}
+	c.addWaits(ctx, types)
 }
 
 // A Schedule notices the end of a run with the next tick only, unless it is queried.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -25,4 +26,13 @@ func TestARunThatHasEndedDoesNotRun(t *testing.T) {
 	again := starter.RunRef{WorkflowID: "group/a-2", RunID: "started again by a backfill"}
 	known.Running = []starter.RunRef{again, ref("group/a-2")}
 	assert.Equal(t, []starter.RunRef{again}, stillRunning(known))
+}
+
+func TestAJobTypeWaitsIfAllItsRunsWait(t *testing.T) {
+	t.Parallel()
+	waits, runs := explain.RunStanding{State: explain.RunWaiting, Open: true}, explain.RunStanding{State: explain.RunRunning, Open: true}
+	assert.Nil(t, waitOf(nil))
+	assert.Nil(t, waitOf([]explain.RunStanding{waits, runs}))
+	assert.Nil(t, waitOf([]explain.RunStanding{waits, {}}), "a run without an answer")
+	assert.Equal(t, &waits, waitOf([]explain.RunStanding{waits, {State: explain.RunPaused, Open: true}}))
 }

@@ -34,6 +34,7 @@ export type Explanation = Schemas['Explanation'];
 export type Doctor = Filled<Schemas['Doctor'], 'checks'>;
 export type AuditEntry = Schemas['RecordedEntry'];
 export type AuditList = Filled<Schemas['AuditList'], 'entries'>;
+export type Day = Schemas['Day'];
 export type ForecastTick = Schemas['ForecastTick'];
 export type LedgerTick = Schemas['LedgerTick'];
 export type Forecast = Filled<Schemas['Forecast'], 'ticks' | 'job_types'>;

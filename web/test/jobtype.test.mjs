@@ -133,6 +133,8 @@ test('a job type whose run waits says so, and its instants of other years have t
   const page = await stage.page();
   await stage.open(page, 'job-types/queues');
   await until('what its run waits for', async () => (await texts(page, 'main h2')).some((text) => /^What its run waits for/.test(text)));
+  await until('its state', () => page.$eval('.title .pill', (e) => e.textContent === 'waiting'));
+  assert.match(await page.$eval('.title .says', (e) => e.textContent), /^It waits for its turn in lane disk/);
   assert.match((await texts(page, '.reasons li'))[0], /LANE_BUSY for \d+ \w+/);
   const instants = await texts(page, '.instants strong');
   assert.equal(instants.length, 5);

@@ -109,13 +109,14 @@ test('the bar of a day leads to its instants', { skip, timeout: 600_000 }, async
 test('the bar of a day has as many instants as its list, also with a run over midnight', { skip, timeout: 600_000 }, async () => {
   const tick = (at, started_at, ended_at) => ({ job_type: 'compact', at, state: 'ran', outcome: 'completed', started_at, ended_at });
   const ticks = [tick('2026-11-24T10:00:00Z', '2026-11-24T10:00:00Z', '2026-11-24T10:01:00Z'), tick('2026-11-23T22:00:00Z', '2026-11-23T22:00:00Z', '2026-11-24T02:00:00Z')];
+  const days = [1, 2].map((ran) => ({ from: `2026-11-2${2 + ran}T00:00:00Z`, to: `2026-11-2${3 + ran}T00:00:00Z`, ran, skipped: 0, missed: 0 }));
   const page = await stage.page({ width: 1440 });
   await page.setRequestInterception(true);
   page.on('request', (request) => {
     const path = request.url().replace(/.*\/api\/v1/, '');
     if (path.startsWith('/events')) return request.abort();
     if (!path.startsWith('/ledger')) return request.continue();
-    return request.respond({ contentType: 'application/json', body: JSON.stringify({ ticks, counts: { ran: 2 }, as_of: '2026-11-25T00:00:00Z', from: '2026-11-18T00:00:00Z' }) });
+    return request.respond({ contentType: 'application/json', body: JSON.stringify({ ticks, days, counts: { ran: 2 }, as_of: '2026-11-25T00:00:00Z', from: '2026-11-18T00:00:00Z' }) });
   });
   await page.goto(`${stage.base}#/calendar?view=past&zone=UTC`);
   await page.waitForSelector('.days a');

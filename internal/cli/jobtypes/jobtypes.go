@@ -112,8 +112,8 @@ func State(known jobtypes.JobType) ui.Cell {
 		return ui.Cell{Text: "disabled until " + ui.Stamp(standing.Until) + " by its retry budget", Paint: ui.Bad}
 	case explain.TypeNoWorker:
 		return ui.Cell{Text: standing.Line(), Paint: ui.Bad, Cause: true}
-	case explain.TypeRunning:
-		state = ui.Cell{Text: "running", Paint: ui.Bold}
+	case explain.TypeRunning, explain.TypeWaiting:
+		state = ui.Cell{Text: standing.State, Paint: ui.Bold}
 	}
 	if known.HeldKeys > 0 {
 		state.Text, state.Paint = state.Text+", "+ui.Plural(known.HeldKeys, "key")+" held back", ui.Odd

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/starter/calendar"
 )
 
@@ -26,6 +28,20 @@ type calendarInput struct {
 	JobType string `query:"job_type" maxLength:"63" doc:"Only this job type"`
 	Days    int    `query:"days" minimum:"1" maximum:"7" default:"7"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"The most ticks: the nearest to now"`
+	Zone    string `query:"zone" maxLength:"64" default:"UTC" doc:"The time zone of days, such as Europe/Berlin"`
+
+	Since time.Time `query:"since" doc:"List only the ticks from then on"`
+	Until time.Time `query:"until" doc:"List only the ticks to then"`
+}
+
+func (in calendarInput) listed() window.Span { return window.Span{From: in.Since, To: in.Until} }
+
+func (in calendarInput) zone() (*time.Location, error) {
+	zone, err := time.LoadLocation(in.Zone)
+	if err != nil {
+		return nil, problem.Newf(http.StatusUnprocessableEntity, "", "zone %q is not known: write a name such as Europe/Berlin", in.Zone)
+	}
+	return zone, nil
 }
 
 func cut[T any](all []T, limit int) (kept []T, more int) {
@@ -52,11 +68,17 @@ func addCalendar(a *api.API, memory *calendar.Memory) {
 		May: may, Reach: api.Some,
 		Live: api.LiveCalendar(),
 	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Forecast, error) {
+		zone, err := in.zone()
+		if err != nil {
+			return calendar.Forecast{}, err
+		}
 		found, err := memory.Forecast(ctx, call.Client, in.span(), in.names()...)
 		sees := func(name string) bool { return call.Sees(access.Scope{JobType: name}) }
 		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.ForecastTick) bool { return !sees(t.JobType) })
 		found.Types = slices.DeleteFunc(found.Types, func(t calendar.ForecastType) bool { return !sees(t.JobType) })
 		found.Until = found.Until.Truncate(steady)
+		found.CountDays(zone)
+		found.Keep(in.listed())
 		found.Ticks, found.More = cut(found.Ticks, in.Limit)
 		return found, err
 	})
@@ -65,10 +87,16 @@ func addCalendar(a *api.API, memory *calendar.Memory) {
 		May: may, Reach: api.Some,
 		Live: api.LiveCalendar(),
 	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Ledger, error) {
+		zone, err := in.zone()
+		if err != nil {
+			return calendar.Ledger{}, err
+		}
 		now := time.Now().UTC()
 		found, err := calendar.LedgerOf(ctx, call.Client, now, now.Add(-in.span()).Truncate(steady), in.names()...)
 		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.LedgerTick) bool { return !call.Sees(access.Scope{JobType: t.JobType}) })
 		found.Count()
+		found.CountDays(zone)
+		found.Keep(in.listed())
 		found.KeptSince = found.KeptSince.Add(steady - 1).Truncate(steady)
 		found.Ticks, found.More = cut(found.Ticks, in.Limit)
 		return found, err

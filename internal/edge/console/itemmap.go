@@ -154,7 +154,12 @@ func failuresOf(ref starter.RunRef, items []starter.Item, total int) RunFailures
 		}
 	}
 	for i, of := range workers {
-		found.Causes[i].Workers, found.Causes[i].WorkersTotal = most(of, mostWorkers), len(of)
+		cause := &found.Causes[i]
+		cause.Workers, cause.WorkersTotal = most(of, mostWorkers), len(of)
+		if cause.Hint == "" && len(of) == 1 {
+			help := explain.RemedyOfWorker(cause.Workers[0], cause.Count)
+			cause.Remedy, cause.Hint, cause.Actions = help.Text(), help.Words(), help.Actions
+		}
 	}
 	return found
 }

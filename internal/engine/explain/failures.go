@@ -60,6 +60,17 @@ func RemedyOfFailure(code contract.Code, run, jobType string) Remedy {
 	}
 }
 
+// manyOnOne is the number of equal failures on one worker that points to the worker and not to the jobs.
+const manyOnOne = 3
+
+// RemedyOfWorker returns the help for equal failures that are all on one worker; empty for a few of them.
+func RemedyOfWorker(worker string, failures int) Remedy {
+	if failures < manyOnOne {
+		return Remedy{}
+	}
+	return Remedy{Hint: "all on " + worker + ": cordon it, and retry on the other workers", Actions: []action.Action{about(action.CordonWorker, "id", worker)}}
+}
+
 // FailureKey is equal for failed jobs with the same message.
 func FailureKey(failed contract.JobError) string {
 	return amounts.ReplaceAllString(withoutKey(failed), "#")

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,8 @@ type RunStandingFacts struct {
 	PauseNote, PausedBy string
 	Phase, Waiting      string
 	Running             int
+	// Wait is the wait of most jobs of a group; nil without one.
+	Wait *contract.WaitReason
 	Failed, Warnings    int
 	// Reason explains the outcome; Failure explains its absence.
 	Reason, Failure string
@@ -130,6 +133,8 @@ func RunStandingOf(f RunStandingFacts) RunStanding {
 		standing.State, standing.Role = RunHeld, RolePerson
 	case f.Waiting != "" && f.Running == 0:
 		standing.State, standing.Role = RunWaiting, RoleWaiting
+	case f.Running == 0 && f.jobsWait():
+		standing.State, standing.Role, standing.Cause = RunWaiting, RoleWaiting, textJobsWait(*f.Wait)
 	}
 	if f.Failed > 0 {
 		failed := count(f.Failed, "item") + " failed"
@@ -141,6 +146,18 @@ func RunStandingOf(f RunStandingFacts) RunStanding {
 		standing.Refused = []Refusal{{MayRetryRun, retryOpen}}
 	}
 	return standing.withMentions()
+}
+
+// jobsWait is false while jobs are about to start, and while a detection runs.
+func (f RunStandingFacts) jobsWait() bool {
+	return f.Wait != nil && f.Wait.Code != string(contract.CodeStarting) && f.Wait.Code != string(contract.CodeDetecting)
+}
+
+func textJobsWait(wait contract.WaitReason) string {
+	if wait.Items == 1 {
+		return "1 job waits: " + wait.Detail
+	}
+	return fmt.Sprintf("%d jobs wait: %s", wait.Items, wait.Detail)
 }
 
 func (s RunStanding) withMentions() RunStanding {

@@ -66,6 +66,24 @@ func TestTheGravestStateOfAnOpenRunCounts(t *testing.T) {
 	}
 }
 
+func TestAGroupWhoseJobsAllWaitDoesNotRun(t *testing.T) {
+	t.Parallel()
+	facts := explain.RunStandingFacts{Open: true, Wait: &contract.WaitReason{Code: "RESOURCES_PENDING", Items: 2, Detail: "its resources: 1 of pool db"}}
+	standing := explain.RunStandingOf(facts)
+	assert.Equal(t, []string{"waiting", "waiting", "2 jobs wait: its resources: 1 of pool db"}, []string{standing.State, string(standing.Role), standing.Cause})
+	facts.Wait.Items = 1
+	assert.Equal(t, "1 job waits: its resources: 1 of pool db", explain.RunStandingOf(facts).Cause)
+	facts.Waiting = "it waits for its turn in lane disk"
+	assert.Equal(t, facts.Waiting, explain.RunStandingOf(facts).Cause)
+	facts.Waiting, facts.Running = "", 1
+	assert.Equal(t, "running", explain.RunStandingOf(facts).State)
+	facts.Running = 0
+	for _, code := range []contract.Code{contract.CodeStarting, contract.CodeDetecting} {
+		facts.Wait.Code = string(code)
+		assert.Equal(t, "running", explain.RunStandingOf(facts).State)
+	}
+}
+
 func TestTheStateOfAnEndedRun(t *testing.T) {
 	t.Parallel()
 	none, retry := []string{}, []string{"retry-run"}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -15,6 +16,7 @@ const (
 	TypeDisabled     = "disabled"
 	TypeNoWorker     = "no_worker"
 	TypeRunning      = "running"
+	TypeWaiting      = "waiting"
 	TypeWindowClosed = "window_closed"
 	TypeReady        = "ready"
 )
@@ -29,8 +31,10 @@ type StandingFacts struct {
 	PausedAt            time.Time
 	Hold                *contract.AdmissionHold
 	// Missing is the property that no worker has; zero if a worker can serve.
-	Missing                  Shortage
-	Running                  int
+	Missing Shortage
+	Running int
+	// Waits is the standing of an open run if all open runs wait, are paused or are held; nil otherwise.
+	Waits                    *RunStanding
 	Closed                   string
 	ClosedSince, ClosedUntil time.Time
 }
@@ -76,12 +80,27 @@ func StandingOf(f StandingFacts) Standing {
 		return Standing{State: TypeDisabled, Stopped: true, Detail: holdDetail(*f.Hold), Since: f.Hold.Since, Until: f.Hold.Until}.because(reasonOfHold(*f.Hold))
 	case f.Missing.Lack != LackNone:
 		return Standing{State: TypeNoWorker, Detail: f.Missing.Text()}.because(Reason{Code: contract.CodeNoWorker}.with(f.Missing.Remedy()))
+	case f.Running > 0 && f.Waits != nil:
+		return Standing{State: TypeWaiting, Detail: waitDetail(*f.Waits), Quoted: f.Waits.Quoted, Code: f.Waits.Code}
 	case f.Running > 0:
 		return Standing{State: TypeRunning}
 	case f.Closed != "":
 		return Standing{State: TypeWindowClosed, Detail: f.Closed, Since: f.ClosedSince, Until: f.ClosedUntil}.because(f.reason(contract.CodeWindowClosed))
 	}
 	return Standing{State: TypeReady}
+}
+
+// Waits reports whether an open run executes nothing.
+func (s RunStanding) Waits() bool { return s.Open && s.State != RunRunning }
+
+func waitDetail(s RunStanding) string {
+	switch {
+	case s.State == RunWaiting || s.Quoted:
+		return s.Cause
+	case s.State == RunPaused:
+		return strings.TrimSpace("its run is paused " + s.Cause)
+	}
+	return strings.TrimSuffix("its run is "+s.State+": "+s.Cause, ": ")
 }
 
 func pauseDetail(f StandingFacts) string {

@@ -26,6 +26,15 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 			explain.Standing{State: "window_closed", Detail: "it opens at 04:00", Since: since, Until: until},
 		},
 		{func() { facts.Running = 1 }, explain.Standing{State: "running"}},
+		{
+			func() { facts.Waits = &explain.RunStanding{State: "waiting", Open: true, Cause: "group/a-1 has the lane disk"} },
+			explain.Standing{State: "waiting", Detail: "group/a-1 has the lane disk"},
+		},
+		{
+			func() { facts.Waits = &explain.RunStanding{State: "paused", Open: true, Cause: "by ann: new disks"} },
+			explain.Standing{State: "waiting", Detail: "its run is paused by ann: new disks"},
+		},
+		{func() { facts.Waits = &explain.RunStanding{State: "held", Open: true} }, explain.Standing{State: "waiting", Detail: "its run is held"}},
 		{func() { facts.Missing = explain.Shortage{Lack: explain.LackHandler} }, explain.Standing{State: "no_worker", Detail: "no worker is registered"}},
 		{
 			func() { facts.Hold = &contract.AdmissionHold{Since: since, Until: until} },
@@ -46,7 +55,7 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 	} {
 		row.add()
 		standing := explain.StandingOf(facts)
-		assert.Equal(t, slices.Contains([]string{"ready", "running"}, standing.State), len(standing.Actions)+len(standing.Actor) == 0, standing.State)
+		assert.Equal(t, slices.Contains([]string{"ready", "running", "waiting"}, standing.State), len(standing.Actions)+len(standing.Actor) == 0, standing.State)
 		if standing.Code != "" {
 			assert.Equal(t, string(standing.Code)+": "+standing.Detail, standing.Line())
 		}

@@ -120,6 +120,7 @@ export function Picture({ drawing, label, acting }: { drawing: Drawing; label: s
   const height = Math.min(Math.max(drawing.height * Math.min(size.width / drawing.width || 1, 1) + 24, 160), Math.max(innerHeight * 0.7, 460));
   return (
     <div class={`graph ${view.k > looking.fitted * 1.01 ? 'zoomed' : ''}`} ref={frame} style={{ height: `${height}px` }}>
+      {/* Attributes of SVG have no capital letters: a tabIndex has no effect. */}
       <svg
         width={size.width}
         height={height}
@@ -127,7 +128,7 @@ export function Picture({ drawing, label, acting }: { drawing: Drawing; label: s
         aria-label={`${label}. Arrow keys move between boxes, Enter opens one, F finds the next failed one.`}
         aria-roledescription="graph"
         aria-activedescendant={acting.active === '' ? undefined : `box ${acting.active}`.replaceAll(' ', '-')}
-        tabIndex={0}
+        tabindex={0}
         onKeyDown={press}
         onFocus={() => acting.active === '' && gravest && acting.choose(gravest.id)}
       >
@@ -171,7 +172,7 @@ function One({ box, far, acting, line }: { box: Box; far: boolean; acting: Actin
       class={`node ${box.role} ${acting.active === box.id ? 'active' : ''} ${acting.chosen === box.at && !many ? 'sel' : ''}`}
       {...({ transform: `translate(${box.x} ${box.y})` } as object)}
       href={acting.href(box)}
-      tabIndex={-1}
+      tabindex={-1}
       aria-label={[`${name} ${under}`, spoken(box.state), name !== box.id && box.id, box.note].filter(Boolean).join(', ')}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -7,10 +7,10 @@ import { later } from '../later';
 import { RunName } from '../names';
 import { href, hrefWith, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { brief, dayAround, dayOf, partsOf, span, Time, Took, useTold, useZone } from '../time';
+import { brief, dayAround, dayOf, partsOf, span, Time, Took, useTold, useZone, zoneOf } from '../time';
 import { chosenTime, isIn, paramsOf } from '../timeline/brush';
 import type { View } from '../timeline/layout';
-import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
+import type { Day, Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, Filters, Find, type Head, Loaded, Page, Section, State } from '../ui';
 import { counted, plural, upper } from '../words';
 import './calendar.css';
@@ -22,8 +22,8 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   const type = params.get('type') ?? '';
   const dropped = params.get('show') === 'dropped';
   useZone();
-  const coming = useGet<Forecast>(past ? undefined : forecastOf(type));
-  const ledger = useGet<Ledger>(past ? ledgerOf(type) : undefined);
+  const coming = useGet<Forecast>(past ? undefined : calendarOf('forecast', type));
+  const ledger = useGet<Ledger>(past ? calendarOf('ledger', type) : undefined);
   const next = useTold((now) => String((coming.data?.ticks ?? []).findIndex((tick) => !isDropped(tick) && Date.parse(tick.at) >= now)));
   return (
     <Page title="Calendar" head={past ? headOfPast(ledger.data) : headOf(coming.data, coming.data?.ticks[Number(next)])}>
@@ -53,8 +53,15 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   );
 }
 
-const ledgerOf = (type: string) => `/ledger${query({ job_type: type, limit: 10000 })}`;
-const forecastOf = (type: string) => `/forecast${query({ job_type: type, limit: 10000 })}`;
+const calendarOf = (of: string, type: string, view?: View) => `/${of}${query({ job_type: type, limit: 10000, zone: zoneOf(), ...(view && paramsOf(view)) })}`;
+
+// useWeek returns a week, and its list: that of the chosen time if the week has more instants than are read.
+function useWeek<W extends { ticks: Tick[]; more?: number }>(of: string, type: string, params: URLSearchParams) {
+  const week = useGet<W>(calendarOf(of, type));
+  const { view } = chosenTime(params);
+  const chosen = useGet<W>(view && week.data?.more ? calendarOf(of, type, view) : undefined).data;
+  return { week, list: (view && chosen) || week.data };
+}
 
 // headOf names the next run.
 function headOf(forecast: Forecast | undefined, next: ForecastTick | undefined): Head {
@@ -74,18 +81,17 @@ function headOf(forecast: Forecast | undefined, next: ForecastTick | undefined):
 // headOfPast counts the failures and names the newest one.
 function headOfPast(ledger: Ledger | undefined): Head {
   if (!ledger) return {};
-  const failed = ledger.ticks.filter((tick) => isFailure(roleOf(tick.outcome ?? tick.state)));
-  const [newest] = failed;
+  const newest = ledger.ticks.find((tick) => isFailure(roleOf(tick.outcome ?? tick.state)));
   const ran = ledger.counts.ran ?? 0;
   return {
-    state: newest ? { word: `${failed.length.toLocaleString('en')} failed or missed`, role: 'failed' } : { word: `${ran.toLocaleString('en')} ran`, role: ran > 0 ? 'done' : 'plan' },
+    state: ledger.failed > 0 ? { word: `${ledger.failed.toLocaleString('en')} failed or missed`, role: 'failed' } : { word: `${ran.toLocaleString('en')} ran`, role: ran > 0 ? 'done' : 'plan' },
     age: 'in seven days',
     cause: newest ? (
       <>
         The last one: {newest.run ? <RunName id={newest.run} /> : jobType(newest)}, {spoken(newest.outcome ?? newest.state)} <Time at={newest.at} />
       </>
     ) : (
-      'Nothing failed, and nothing was missed.'
+      ledger.failed === 0 && 'Nothing failed, and nothing was missed.'
     ),
   };
 }
@@ -112,11 +118,12 @@ const lengthOf = (from = '', to = '') => Date.parse(to) - Date.parse(from);
 
 function Coming({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
   const by = params.get('sort') ?? '';
-  const found = useGet<Forecast>(forecastOf(type));
+  const { week, list } = useWeek<Forecast>('forecast', type, params);
   return (
-    <Loaded of={found} what="The forecast">
+    <Loaded of={week} what="The forecast">
       {(forecast) => {
-        const rows = forecast.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, ...timeOf(tick)));
+        const { ticks, more } = list ?? forecast;
+        const rows = ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, ...timeOf(tick)));
         const unknown = forecast.job_types.filter((t) => t.of === 0 && t.due > 0);
         const total = forecast.job_types.reduce((sum, t) => ({ runs: sum.runs + t.runs, skipped: sum.skipped + t.skipped }), {
           runs: 0,
@@ -126,7 +133,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
           <>
             {forecast.ticks.length > 0 && (
               <Section title="Over time">
-                <Days ticks={forecast.ticks} now={forecast.as_of} />
+                <Days of={forecast.days} />
                 <Ticks ticks={forecast.ticks} past={false} whole={{ from: Date.parse(forecast.as_of), to: Date.parse(forecast.ticks.at(-1)?.at ?? forecast.until) + 3_600_000 }} brush={chosenTime(params)} />
               </Section>
             )}
@@ -134,11 +141,11 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
               {unknown.length > 0 && (
                 <p class="note">The run time of {unknown.map((t) => t.job_type).join(', ')} is not known yet; runs count as short.</p>
               )}
-              <Cut more={forecast.more} which="later" />
+              <Cut more={more} which="later" />
               <Rows
                 label="Forecast"
                 rows={rows}
-                note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(forecast.more), by, first: 'soonest' })}
+                note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(more), by, first: 'soonest' })}
                 sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
                 empty={none(params, dropped ? 'will be skipped' : 'is due', 'within seven days')}
@@ -237,22 +244,23 @@ function spanOf(ledger: Ledger) {
 
 function Past({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
   const by = params.get('sort') ?? '';
-  const found = useGet<Ledger>(ledgerOf(type));
+  const { week, list } = useWeek<Ledger>('ledger', type, params);
   return (
-    <Loaded of={found} what="The ledger">
+    <Loaded of={week} what="The ledger">
       {(ledger) => {
-        const rows = ledger.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, ...timeOf(tick)));
+        const { ticks, more } = list ?? ledger;
+        const rows = ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, ...timeOf(tick)));
         const counts = Object.entries(ledger.counts).map(([state, n]) => `${n.toLocaleString('en')} ${state}`);
         return (
           <>
             {ledger.ticks.length > 0 && (
               <Section title="Over time">
-                <Days ticks={ledger.ticks} now={ledger.as_of} past />
+                <Days of={ledger.days} past />
                 <Ticks ticks={ledger.ticks} past whole={spanOf(ledger)} brush={chosenTime(params)} />
               </Section>
             )}
             <Section title="The last seven days" note={counts.join(', ') || undefined}>
-              <Cut more={ledger.more} which="earlier" />
+              <Cut more={more} which="earlier" />
               {ledger.incomplete && (
                 <p class="note">
                   There are more runs than are read: the ledger begins <Time at={ledger.from} relative={false} />. Choose a job type to see more.
@@ -261,7 +269,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
               <Rows
                 label="Ledger"
                 rows={rows}
-                note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(ledger.more || ledger.incomplete), by })}
+                note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(more || ledger.incomplete), by })}
                 sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
                 empty={none(params, dropped ? 'was skipped or missed' : 'was due', 'in the last seven days')}
@@ -282,36 +290,23 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
   );
 }
 
-// Days has one bar per day: ticks that run and ticks that do not. It leads to the instants of the day. A run over midnight is one
-// of both days, as in the list.
-function Days({ ticks, now, past }: { ticks: Tick[]; now: string; past?: boolean }) {
-  const days = new Map<number, View & { ran: number; dropped: number; missed: number }>();
-  let day: View = { from: 0, to: -1 }; // Mostly that of the tick before.
-  for (const tick of ticks) {
-    const [from, to = now] = timeOf(tick);
-    for (let at = Date.parse(from); at <= Date.parse(to); at = day.to + 1) {
-      if (at < day.from || at > day.to) day = dayAround(new Date(at).toISOString());
-      const sum = days.get(day.from) ?? { ...day, ran: 0, dropped: 0, missed: 0 };
-      if (tick.state === 'missed') sum.missed++;
-      else if (tick.state === 'skipped') sum.dropped++;
-      else sum.ran++;
-      days.set(day.from, sum);
-    }
-  }
-  if (days.size < 2) return null; // The head of the list has the numbers of one day.
-  const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
+// Days has one bar per day: ticks that run and ticks that do not. It leads to the instants of the day.
+function Days({ of, past }: { of: Day[] | null | undefined; past?: boolean }) {
+  const days = of ?? [];
+  if (days.length < 2) return null; // The head of the list has the numbers of one day.
+  const most = Math.max(...days.map((d) => d.ran + d.skipped + d.missed));
   const height = (n: number) => (n / most) * 60;
   return (
     <ul class={past ? 'days past' : 'days'} aria-label="Instants a day">
-      {[...days.values()].sort((a, b) => a.from - b.from).map((d) => (
+      {days.map((d) => (
         <li key={d.from}>
-          <a href={hrefWith(paramsOf(d))}>
+          <a href={hrefWith(paramsOf({ from: Date.parse(d.from), to: Date.parse(d.to) - 1 }))}>
             <svg viewBox="0 0 40 60" preserveAspectRatio="none" aria-hidden="true">
               <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
-              <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
-              <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />
+              <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.skipped)} height={height(d.skipped)} />
+              <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.skipped + d.missed)} height={height(d.missed)} />
             </svg>
-            <span>{dayOf(new Date(d.from))}</span> <small>{plural(d.ran, 'run')}</small> {d.dropped > 0 && <small>{d.dropped.toLocaleString('en')} skipped</small>}{' '}
+            <span>{dayOf(d.from)}</span> <small>{plural(d.ran, 'run')}</small> {d.skipped > 0 && <small>{d.skipped.toLocaleString('en')} skipped</small>}{' '}
             {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
           </a>
         </li>

@@ -211,12 +211,6 @@ const Percent = ({ of }: { of: number }) => (
 
 type Attempt = NonNullable<ItemDetail['attempts']>[number];
 
-// startOf returns the start of an attempt. For a running attempt only the run has it, not yet the history.
-function startOf(attempt: { started_at?: string; ended_as?: string }, item: ItemDetail) {
-  const at = attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at);
-  return at ? <Both at={at} /> : <span class="faint">–</span>;
-}
-
 function Attempts({ item }: { item: ItemDetail }) {
   const narrow = useNarrow();
   return (
@@ -231,7 +225,7 @@ function Attempts({ item }: { item: ItemDetail }) {
           { name: '#', show: (attempt) => (narrow ? `Attempt ${attempt.number}` : attempt.number), number: true },
           {
             name: 'State',
-            show: (attempt) => <State word={attempt.ended_as || (attempt.started_at || item.active?.started ? 'running' : 'sent')} />,
+            show: (attempt) => <State word={attempt.ended_as || (attempt.started_at ? 'running' : 'sent')} />,
           },
           { name: 'Worker', show: (attempt) => attempt.worker && <a href={href('workers', attempt.worker)}>{attempt.worker}</a> },
           ...((item.attempts ?? []).some((attempt) => !attempt.started_at) ? [{ name: 'Sent', show: (attempt: Attempt) => <Time at={attempt.sent_at} />, optional: true, full: true }] : []),
@@ -242,8 +236,8 @@ function Attempts({ item }: { item: ItemDetail }) {
             optional: true,
             full: true,
           },
-          { name: 'Started', show: (attempt) => startOf(attempt, item) },
-          { name: 'Took', show: (attempt) => <Took from={attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at)} to={attempt.ended_at} />, number: true },
+          { name: 'Started', show: (attempt) => <Both at={attempt.started_at} /> },
+          { name: 'Took', show: (attempt) => <Took from={attempt.started_at} to={attempt.ended_at} />, number: true },
           { name: 'Error', show: (attempt) => attempt.error, wide: true },
         ]}
       />

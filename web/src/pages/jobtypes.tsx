@@ -32,10 +32,10 @@ const Standing = ({ of: { state, detail } }: { of: JobType['standing'] }) => (
 function headOf(types: JobType[]): Head {
   const stand = types.filter((type) => oddness(type) >= 0).sort((a, b) => oddness(a) - oddness(b));
   const state = stand[0]?.standing.state;
-  const running = types.filter((type) => (type.running ?? []).length > 0).length;
+  const [run = 0, wait = 0] = ['running', 'waiting'].map((word) => types.filter((type) => type.standing.state === word).length);
   return {
     state: state ? { word: `${stand.filter((type) => type.standing.state === state).length.toLocaleString('en')} ${spoken(state)}`, role: roleOf(state) } : types.length > 0 ? { word: 'none stopped', role: 'done' } : undefined,
-    age: `${running.toLocaleString('en')} of ${types.length.toLocaleString('en')} ${running === 1 ? 'runs' : 'run'}`,
+    age: `${run.toLocaleString('en')} of ${types.length.toLocaleString('en')} ${run === 1 ? 'runs' : 'run'}${wait > 0 ? `, ${wait.toLocaleString('en')} ${wait === 1 ? 'waits' : 'wait'}` : ''}`,
     cause: stand.length > 0 && (
       <>
         {stand.slice(0, mostNamed).map(({ name, standing }, i) => (
@@ -63,7 +63,7 @@ function matches(type: JobType, text: string, state: string): boolean {
 }
 
 const states = new Map([
-  ['running', 'running'],
+  ['running', 'running or waiting'],
   ['stopped', 'paused, disabled or faulty'],
 ]);
 

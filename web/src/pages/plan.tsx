@@ -10,7 +10,7 @@ import type { Role } from '../design/state';
 import { useDraft } from '../draft';
 import type { EditorFault, EditorProps } from '../editor/editor';
 import { later } from '../later';
-import { RunName } from '../names';
+import { Prose, RunName } from '../names';
 import { href } from '../route';
 import { Time } from '../time';
 import type { Applied, Detecting, InForce, Plan, PlannedChange, Schemata } from '../types';
@@ -209,7 +209,7 @@ export function PlanPage() {
 
 function headOf(plan: Plan | undefined, changes: number, planned: boolean, blank: boolean, faults: Fault[]): Head {
   const bad = faults.filter((one) => !one.warning);
-  if (bad.length > 0) return { state: { word: plural(bad.length, 'fault'), role: 'failed' }, cause: bad[0]?.message };
+  if (bad.length > 0) return { state: { word: plural(bad.length, 'fault'), role: 'failed' }, cause: <Prose text={upper(bad[0]?.message ?? '')} /> };
   if (blank) return { state: { word: 'nothing written', role: 'plan' }, cause: 'Load what is in force, open a folder, or write.' };
   if (!plan) return { state: { word: 'not planned', role: 'plan' }, cause: planned ? 'The text has changed since: plan again.' : 'A plan shows what an apply would change.' };
   if (plan.empty) return { state: { word: 'no change', role: 'done' }, age: <Time at={plan.as_of} />, cause: 'Everything is as this configuration says.' };
@@ -250,7 +250,7 @@ function FaultList({ of }: { of: Fault[] }) {
       {of.map((one) => (
         <li key={`${one.line}${one.message}`}>
           <State word={one.warning ? 'warning' : 'fault'} /> {one.line ? `line ${one.line}: ` : ''}
-          {one.message}
+          <Prose text={one.message} />
         </li>
       ))}
     </ul>

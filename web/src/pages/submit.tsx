@@ -1,7 +1,7 @@
 // Submit a job of a job type without a detection. The form comes from the handler.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Action } from '../action';
+import { type Act, ask } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
 import { quote } from '../api';
 import { useGet } from '../data';
@@ -106,11 +106,26 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
   const { policy, lane, labels, resources, job_resources } = type.spec;
   const execute = type.spec.execute as { command?: string[] } | undefined;
   const closed = type.window && !type.window.open;
+  const act: Act = {
+    ...submit(type.name, form),
+    done: (answer) => {
+      sentDraft(draft, form);
+      return <Submitted of={answer as SubmittedJobs} />;
+    },
+  };
   return (
     <div class="cols">
       <div class="stack">
         <Section title="The job" note="empty fields have the values of the job type">
-          <form key={discarded} ref={fields} class="submit" onSubmit={(event) => event.preventDefault()}>
+          <form
+            key={discarded}
+            ref={fields}
+            class="submit"
+            onSubmit={(event) => {
+              event.preventDefault();
+              ask(act); // The browser has checked the fields.
+            }}
+          >
             {which}
             <div class="field">
               <label for="priority">Priority</label>
@@ -131,14 +146,9 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
               </label>
             )}
             <div class="actions">
-              <Action
-                {...submit(type.name, form)}
-                primary
-                done={(answer) => {
-                  sentDraft(draft, form);
-                  return <Submitted of={answer as SubmittedJobs} />;
-                }}
-              />
+              <button type="submit" class="primary">
+                {act.label}
+              </button>
               {form !== blank && (
                 <button
                   type="button"

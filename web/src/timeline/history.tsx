@@ -125,7 +125,7 @@ function Bars({ history }: { history: RunHistory }) {
             const height = Math.max(y(0) - y(tookOf(run)), 2);
             const failed = run.jobs && run.jobs.failed > 0 && !isFailed(run.role) ? Math.max((height * run.jobs.failed) / Math.max(run.jobs.total, 1), 4) : 0;
             return (
-              <a key={run.workflow_id} href={runHref(run.workflow_id)} tabIndex={-1} aria-label={textOf(run)} class={`${run.role === 'partial' && !run.ended_at ? 'running' : run.role}${at === i ? ' on' : ''}`} onPointerEnter={() => setAt(i)} onPointerLeave={() => setAt(undefined)}>
+              <a key={run.workflow_id} href={runHref(run.workflow_id)} tabindex={-1} aria-label={textOf(run)} class={`${run.role === 'partial' && !run.ended_at ? 'running' : run.role}${at === i ? ' on' : ''}`} onPointerEnter={() => setAt(i)} onPointerLeave={() => setAt(undefined)}>
                 <rect class="hit" x={x(i)} y={head - 8} width={slot} height={barsHigh - head + 8} />
                 <rect class="body" x={x(i) + (slot - bar) / 2} y={y(0) - height} width={bar} height={height} rx={Math.min(2, bar / 4)} />
                 {failed > 0 && <rect class="part" x={x(i) + (slot - bar) / 2} y={y(0) - height} width={bar} height={Math.min(failed, height)} />}

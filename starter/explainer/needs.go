@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -43,12 +44,7 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 	}
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: needHolds})
 	note(err)
-	for _, known := range types {
-		found := typeFacts(known)
-		facts := explain.Facts{Now: now, Type: &found, Workers: workers}
-		facts.Holds = slices.DeleteFunc(slices.Clone(held.Holds), func(h contract.AdmissionHold) bool { return h.JobType != known.Name })
-		things = append(things, explain.Thing{Kind: KindJobType, Name: known.Name, JobType: known.Name, Facts: facts})
-	}
+	things = append(things, typeThings(now, types, workers, slices.Values(held.Holds))...)
 	for _, worker := range workers {
 		if worker.State != contract.WorkerDeleted {
 			things = append(things, explain.Thing{Kind: KindWorker, Name: worker.Registration.ID, Facts: explain.Facts{Now: now, Worker: &explain.WorkerFacts{WorkerDetail: worker}}})
@@ -70,6 +66,21 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 		things = append(things, explain.Thing{Kind: kindPlane, Name: client.Namespace(), Facts: down})
 	}
 	return explain.NeedsPerson(append(things, openThings(ctx, client, now, runs)...)), errors.Join(faults...)
+}
+
+// typeThings reads each hold once: there may be 10,000 job types.
+func typeThings(now time.Time, types []jobtypes.JobType, workers []contract.WorkerDetail, holds iter.Seq[contract.AdmissionHold]) []explain.Thing {
+	ofType := map[string][]contract.AdmissionHold{}
+	for hold := range holds {
+		ofType[hold.JobType] = append(ofType[hold.JobType], hold)
+	}
+	things := make([]explain.Thing, 0, len(types))
+	for _, known := range types {
+		found := typeFacts(known)
+		facts := explain.Facts{Now: now, Type: &found, Workers: workers, Holds: ofType[known.Name]}
+		things = append(things, explain.Thing{Kind: KindJobType, Name: known.Name, JobType: known.Name, Facts: facts})
+	}
+	return things
 }
 
 // A run without an answer, such as one that has just ended, is left out.

@@ -115,7 +115,7 @@ func elsewhere() map[string]string {
 		"pools resize":        "`roundsman set pool/NAME size=N`",
 		"workers resize":      "`roundsman set WORKER max_execute=N max_detect=N`",
 		"audit --job-type":    "`roundsman audit NAME`",
-		"audit --kind":        "no flag selects it: `roundsman audit --output json | jq 'select(.kind == \"operator\")'`",
+		"audit --kind":        "no flag selects it: `roundsman audit --output json | jq '.[] | select(.kind == \"operator\")'`",
 		"audit --object":      "`roundsman audit KIND/NAME`",
 		"audit --of":          "`roundsman audit KIND/NAME`",
 		"cancel --key":        "`roundsman cancel TYPE:KEY`",

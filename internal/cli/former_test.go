@@ -54,7 +54,7 @@ func TestADroppedNameIsRefusedWithItsReplacement(t *testing.T) {
 		"notifications test ops":                          "roundsman receivers --test NAME",
 		"drain node-a --no-wait":                          "roundsman pause WORKER",
 		"workers drain node-a --no-wait":                  "roundsman pause WORKER",
-		"audit --kind operator":                           "jq 'select(.kind == \"operator\")'",
+		"audit --kind operator":                           "jq '.[] | select(.kind == \"operator\")'",
 		"runs list --outcome failed --job-type scrub":     "roundsman runs -s OUTCOME",
 		"runs -t scrub":                                   "unknown flag -t: `roundsman runs NAME`",
 		"jobs list --node node-a":                         "roundsman jobs WORKER",

@@ -20,18 +20,20 @@ type Day struct {
 	Missed  int       `json:"missed"`
 }
 
-// CountDays counts all ticks by the days of a zone.
-func (f *Forecast) CountDays(zone *time.Location) {
+// WithDays counts all ticks by the days of a zone.
+func (f Forecast) WithDays(zone *time.Location) Forecast {
 	found := daysIn{zone: zone, days: map[int64]*Day{}}
 	for _, tick := range f.Ticks {
 		found.add(tick.State, spanOf(tick.At, tick.Begins, tick.Ends))
 	}
 	f.Days = found.sorted()
+	return f
 }
 
 // Keep keeps the ticks in a span of time. A zero end is open.
-func (f *Forecast) Keep(within window.Span) {
+func (f Forecast) Keep(within window.Span) Forecast {
 	f.Ticks = slices.DeleteFunc(f.Ticks, func(tick ForecastTick) bool { return !touches(within, spanOf(tick.At, tick.Begins, tick.Ends)) })
+	return f
 }
 
 // CountDays counts all ticks by the days of a zone.

@@ -35,7 +35,7 @@ func TestTheInstantsOfADay(t *testing.T) {
 		{At: at(24, 11), State: contract.TickSkipped},
 		{At: at(24, 12), State: contract.TickRuns}, // It waits for another job type, so its start is not known.
 	}}
-	ahead.CountDays(time.UTC)
+	ahead = ahead.WithDays(time.UTC)
 	assert.Equal(t, []calendar.Day{
 		{From: at(24, 0), To: at(25, 0), Ran: 2, Skipped: 1},
 		{From: at(25, 0), To: at(26, 0), Ran: 1},

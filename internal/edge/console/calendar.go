@@ -77,8 +77,7 @@ func addCalendar(a *api.API, memory *calendar.Memory) {
 		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.ForecastTick) bool { return !sees(t.JobType) })
 		found.Types = slices.DeleteFunc(found.Types, func(t calendar.ForecastType) bool { return !sees(t.JobType) })
 		found.Until = found.Until.Truncate(steady)
-		found.CountDays(zone)
-		found.Keep(in.listed())
+		found = found.WithDays(zone).Keep(in.listed())
 		found.Ticks, found.More = cut(found.Ticks, in.Limit)
 		return found, err
 	})

@@ -69,8 +69,8 @@ type RunStandingFacts struct {
 	Phase, Waiting      string
 	Running             int
 	// Wait is the wait of most jobs of a group; nil without one.
-	Wait *contract.WaitReason
-	Failed, Warnings    int
+	Wait             *contract.WaitReason
+	Failed, Warnings int
 	// Reason explains the outcome; Failure explains its absence.
 	Reason, Failure string
 	// Code is the code at the beginning of Reason, Failure or Waiting; empty without one.

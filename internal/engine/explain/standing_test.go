@@ -27,7 +27,9 @@ func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 		},
 		{func() { facts.Running = 1 }, explain.Standing{State: "running"}},
 		{
-			func() { facts.Waits = &explain.RunStanding{State: "waiting", Open: true, Cause: "group/a-1 has the lane disk"} },
+			func() {
+				facts.Waits = &explain.RunStanding{State: "waiting", Open: true, Cause: "group/a-1 has the lane disk"}
+			},
 			explain.Standing{State: "waiting", Detail: "group/a-1 has the lane disk"},
 		},
 		{

@@ -58,8 +58,10 @@ func TestAReceiverHasItsOwnDeliveries(t *testing.T) {
 	view := contract.NotificationsView{
 		Receivers: []contract.ReceiverView{receiver("mail", "smtp"), receiver("chat", "webhook")},
 		Deliveries: []contract.DeliveryView{
-			{Receiver: "chat", State: contract.DeliveryWaiting, At: at(4)}, {Receiver: "mail", State: contract.DeliveryWaiting, At: at(3)},
-			{Receiver: "mail", State: contract.DeliveryDropped, At: at(2)}, {Receiver: "mail", State: contract.DeliveryWaiting, At: at(1)},
+			{Receiver: "chat", State: contract.DeliveryWaiting, At: at(4)},
+			{Receiver: "mail", State: contract.DeliveryWaiting, At: at(3)},
+			{Receiver: "mail", State: contract.DeliveryDropped, At: at(2)},
+			{Receiver: "mail", State: contract.DeliveryWaiting, At: at(1)},
 		},
 	}
 	found := receiverIn(view, "mail")

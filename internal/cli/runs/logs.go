@@ -212,8 +212,8 @@ func (l *log) show(part joblogs.Part, show func(joblogs.Part) error) error {
 // continued returns the text after the printed one; known is false if nothing of output was printed. The result of a job
 // has the end of its output.
 func continued(printed, output string) (text string, known bool) {
-	if at := strings.Index(output, printed); at >= 0 {
-		return output[at+len(printed):], true
+	if _, rest, found := strings.Cut(output, printed); found {
+		return rest, true
 	}
 	for k := min(len(printed), len(output)); k > 0; k-- {
 		if strings.HasSuffix(printed, output[:k]) {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/runview"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
@@ -63,16 +65,16 @@ func (t *Task) eachText(launch map[string]any, f func(text string, at *yamlread.
 	}
 	f(t.Key, at("key", 0))
 	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
-		f(t.Labels[key], nodeOr(child(child(t.node, "labels"), key), t.node))
+		f(t.Labels[key], cmp.Or(child(child(t.node, "labels"), key), t.node))
 	}
 	if t.Approval != nil {
-		f(t.Approval.Prompt, nodeOr(child(child(t.node, "approval"), "prompt"), t.node))
+		f(t.Approval.Prompt, cmp.Or(child(child(t.node, "approval"), "prompt"), t.node))
 	}
 	for _, key := range slices.Sorted(maps.Keys(launch)) {
-		eachLeaf(launch[key], nodeOr(child(t.node, key), t.node), f)
+		eachLeaf(launch[key], cmp.Or(child(t.node, key), t.node), f)
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Params)) {
-		eachLeaf(t.Params[key], nodeOr(child(child(t.node, "params"), key), t.node), f)
+		eachLeaf(t.Params[key], cmp.Or(child(child(t.node, "params"), key), t.node), f)
 	}
 }
 
@@ -90,7 +92,7 @@ func eachLeaf(v any, at *yamlread.Node, f func(text string, at *yamlread.Node)) 
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			eachLeaf(v[key], nodeOr(child(at, key), at), f)
+			eachLeaf(v[key], cmp.Or(child(at, key), at), f)
 		}
 	}
 }
@@ -114,10 +116,7 @@ func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs m
 			return ".Matrix exists only in a task with matrix"
 		}
 		if len(ref.Path) > 0 && !slices.ContainsFunc(t.Matrix, func(a Axis) bool { return a.Key == ref.Path[0] }) {
-			keys := make([]string, len(t.Matrix))
-			for k, axis := range t.Matrix {
-				keys[k] = axis.Key
-			}
+			keys := lists.Map(t.Matrix, func(axis Axis) string { return axis.Key })
 			return "the matrix has no key " + strconv.Quote(ref.Path[0]) + "; " + suggestion(ref.Path[0], keys)
 		}
 	}

@@ -44,8 +44,7 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: needHolds})
 	note(err)
 	for _, known := range types {
-		found := typeFacts(known)
-		facts := explain.Facts{Now: now, Type: &found, Workers: workers}
+		facts := explain.Facts{Now: now, Type: new(typeFacts(known)), Workers: workers}
 		facts.Holds = slices.DeleteFunc(slices.Clone(held.Holds), func(h contract.AdmissionHold) bool { return h.JobType != known.Name })
 		things = append(things, explain.Thing{Kind: KindJobType, Name: known.Name, JobType: known.Name, Facts: facts})
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 
 	"go.temporal.io/sdk/activity"
@@ -17,14 +19,36 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// beChild runs a Roundsman worker until the parent ends. With the same slots it runs bare SDK workers on a
-// private queue and on the shared bare queue.
-func beChild(ctx context.Context, o options) error {
+// startSelf starts this program as a child process. It ends with its standard input, so none is left behind.
+func startSelf(ctx context.Context, b *bench, flags ...string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	child := exec.CommandContext(context.WithoutCancel(ctx), self, flags...)
+	child.Stderr = b.log
+	if _, err := child.StdinPipe(); err != nil {
+		return nil, err
+	}
+	return child, child.Start()
+}
+
+var errStdinClosed = errors.New("the parent has gone")
+
+// underParent returns a context that ends with the parent of this process.
+func underParent(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel(errStdinClosed)
 	}()
+	return ctx
+}
+
+// beChild runs a Roundsman worker until the parent ends. With the same slots it runs bare SDK workers on a
+// private queue and on the shared bare queue.
+func beChild(ctx context.Context, o options) error {
+	ctx = underParent(ctx)
 	dialed, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: o.childID})
 	if err != nil {
 		return err

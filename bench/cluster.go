@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/activities/fleet"
 	"github.com/roundsman/roundsman/bench/bare"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/workers"
@@ -86,24 +85,18 @@ func (c *cluster) startControl(ctx context.Context) error {
 	return c.bare.Start()
 }
 
-// startChild starts this program as a worker process with extra flags. It ends with its standard input, so none is left
-// behind.
+// startChild starts this program as a worker process with extra flags.
 func (c *cluster) startChild(ctx context.Context, b *bench, id string, slots int, extra ...string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
+	return c.startRole(ctx, b, "node", id, append([]string{"-slots", fmt.Sprint(slots)}, extra...)...)
+}
+
+// startRole starts this program in a role.
+func (c *cluster) startRole(ctx context.Context, b *bench, role, id string, extra ...string) error {
+	child, err := startSelf(ctx, b, append([]string{"-child", role, "-id", id, "-address", c.server.Address()}, extra...)...)
+	if err == nil {
+		c.children = append(c.children, child)
 	}
-	child := exec.CommandContext(context.WithoutCancel(ctx), self,
-		append([]string{"-child", "node", "-id", id, "-address", c.server.Address(), "-slots", fmt.Sprint(slots)}, extra...)...)
-	child.Stderr = b.log
-	if _, err := child.StdinPipe(); err != nil {
-		return err
-	}
-	if err := child.Start(); err != nil {
-		return err
-	}
-	c.children = append(c.children, child)
-	return nil
+	return err
 }
 
 // awaitWorkers waits until n workers are fresh.
@@ -111,17 +104,7 @@ func (c *cluster) awaitWorkers(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		fresh := 0
-		if answer, err := c.temporal.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet); err == nil {
-			var view contract.FleetView
-			if answer.Get(&view) == nil {
-				for _, w := range view.Workers {
-					if w.Fresh {
-						fresh++
-					}
-				}
-			}
-		}
+		fresh := c.fresh(ctx, func(contract.WorkerView) bool { return true })
 		if fresh >= n {
 			return nil
 		}
@@ -129,6 +112,16 @@ func (c *cluster) awaitWorkers(ctx context.Context, n int) error {
 			return fmt.Errorf("%d of %d workers are fresh after a minute: %w", fresh, n, err)
 		}
 	}
+}
+
+// fresh returns the number of fresh workers that match; 0 without an answer.
+func (c *cluster) fresh(ctx context.Context, match func(contract.WorkerView) bool) int {
+	answer, err := c.temporal.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet)
+	var view contract.FleetView
+	if err != nil || answer.Get(&view) != nil {
+		return 0
+	}
+	return lists.Count(view.Workers, func(w contract.WorkerView) bool { return w.Fresh && match(w) })
 }
 
 func (c *cluster) stop() {
@@ -149,5 +142,3 @@ func (c *cluster) stop() {
 	}
 	c.server.Stop()
 }
-
-var errStdinClosed = errors.New("the parent has gone")

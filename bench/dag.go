@@ -99,25 +99,17 @@ func startDAGBench(ctx context.Context, b *bench) (*dagBench, error) {
 }
 
 func (d *dagBench) start(ctx context.Context, b *bench, role string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
+	child, err := startSelf(ctx, b, "-child", role, "-id", role, "-address", d.server.Address())
+	if err == nil {
+		d.children[role] = child
 	}
-	child := exec.CommandContext(context.WithoutCancel(ctx), self, "-child", role, "-id", role, "-address", d.server.Address())
-	child.Stderr = b.log
-	if _, err := child.StdinPipe(); err != nil {
-		return err
-	}
-	d.children[role] = child
-	return child.Start()
+	return err
 }
 
 func (d *dagBench) stop() {
 	for _, child := range d.children {
-		if child.Process != nil {
-			_ = child.Process.Kill()
-			_ = child.Wait()
-		}
+		_ = child.Process.Kill()
+		_ = child.Wait()
 	}
 	if d.client != nil {
 		d.client.Close()

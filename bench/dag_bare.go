@@ -3,8 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -70,12 +69,7 @@ func beDAGChild(ctx context.Context, o options) error {
 }
 
 func runUntilOrphaned(ctx context.Context, run func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel(errStdinClosed)
-	}()
+	ctx = underParent(ctx)
 	err := run(ctx)
 	if ctx.Err() != nil {
 		return nil
@@ -99,12 +93,7 @@ func bareIndependent(ctx workflow.Context, in independentInput) (int, error) {
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
 	}
 	ready := func() bool {
-		for _, f := range flight {
-			if f.IsReady() {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(flight, workflow.Future.IsReady)
 	}
 	for done < in.N {
 		full := workflow.GetInfo(ctx).GetCurrentHistoryLength() >= bareRollEvents

@@ -117,15 +117,8 @@ func (c *cluster) awaitFreshNamed(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		if answer, err := c.temporal.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet); err == nil {
-			var view contract.FleetView
-			if answer.Get(&view) == nil {
-				for _, w := range view.Workers {
-					if w.ID == id && w.Fresh {
-						return nil
-					}
-				}
-			}
+		if c.fresh(ctx, func(w contract.WorkerView) bool { return w.ID == id }) > 0 {
+			return nil
 		}
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("worker %s is not fresh: %w", id, err)

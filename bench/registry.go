@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -33,11 +31,7 @@ const (
 
 // beControl runs the control plane as a process of its own until the parent ends.
 func beControl(ctx context.Context, o options) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel(errStdinClosed)
-	}()
+	ctx = underParent(ctx)
 	dialed, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: "bench-control"})
 	if err != nil {
 		return err
@@ -58,26 +52,17 @@ func registry1000(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer server.Stop()
-	self, err := os.Executable()
-	if err != nil {
+	c := &cluster{server: server}
+	defer c.stop()
+	if err := c.startRole(ctx, b, childControl, ""); err != nil {
 		return err
 	}
-	control := exec.CommandContext(ctx, self, "-child", childControl, "-address", server.Address())
-	control.Stderr = b.log
-	stdin, err := control.StdinPipe()
-	if err != nil {
-		return err
-	}
-	if err := control.Start(); err != nil {
-		return err
-	}
-	defer func() { _ = stdin.Close(); _ = control.Wait() }()
 	temporal, err := server.Dial()
 	if err != nil {
 		return err
 	}
 	defer temporal.Close()
+	c.temporal = temporal
 	crowd := &testsuite.Crowd{Service: temporal.WorkflowService(), Size: crowdSize, Interval: crowdBeat}
 	beating, stop := context.WithCancel(ctx)
 	defer stop()
@@ -85,11 +70,10 @@ func registry1000(ctx context.Context, b *bench) error {
 	if err := registerCrowd(ctx, temporal); err != nil {
 		return err
 	}
-	c := &cluster{server: server, temporal: temporal}
 	if err := c.awaitQuiet(ctx, b); err != nil {
 		return err
 	}
-	return c.watchRegistry(ctx, b, control.Process.Pid, crowd)
+	return c.watchRegistry(ctx, b, c.newest().Process.Pid, crowd)
 }
 
 func (c *cluster) watchRegistry(ctx context.Context, b *bench, controlPID int, crowd *testsuite.Crowd) error {
@@ -132,7 +116,7 @@ func (c *cluster) awaitQuiet(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		fresh := c.fresh(ctx)
+		fresh := c.fresh(ctx, func(w contract.WorkerView) bool { return w.State == contract.WorkerOnline })
 		if events != last || fresh < crowdSize {
 			last, since = events, time.Now()
 		}
@@ -144,21 +128,6 @@ func (c *cluster) awaitQuiet(ctx context.Context, b *bench) error {
 			return fmt.Errorf("%d of %d workers are fresh: %w", fresh, crowdSize, err)
 		}
 	}
-}
-
-func (c *cluster) fresh(ctx context.Context) int {
-	answer, err := c.temporal.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet)
-	var view contract.FleetView
-	if err != nil || answer.Get(&view) != nil {
-		return -1
-	}
-	n := 0
-	for _, w := range view.Workers {
-		if w.Fresh && w.State == contract.WorkerOnline {
-			n++
-		}
-	}
-	return n
 }
 
 // senders is the number of goroutines that send registrations.

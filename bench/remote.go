@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"sync"
 
 	"github.com/roundsman/roundsman/bench/far"
@@ -33,29 +31,34 @@ const (
 // worker.
 func remote(ctx context.Context, b *bench) error {
 	native, err := b.remoteRate(ctx, func(c *cluster) error {
-		return c.startRole(ctx, b, childNatives, c.server.Address(), "")
+		return c.startRole(ctx, b, childNatives, "")
 	})
 	if err != nil {
 		return err
 	}
 	far, err := b.remoteRate(ctx, func(c *cluster) error {
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		gateway, err := freeAddress(ctx)
 		if err != nil {
 			return err
 		}
-		gateway := listener.Addr().String()
-		if err := listener.Close(); err != nil {
+		if err := c.startRole(ctx, b, childGateway, gateway); err != nil {
 			return err
 		}
-		if err := c.startRole(ctx, b, childGateway, c.server.Address(), gateway); err != nil {
-			return err
-		}
-		return c.startRole(ctx, b, childRemotes, c.server.Address(), gateway)
+		return c.startRole(ctx, b, childRemotes, gateway)
 	})
 	if err != nil {
 		return err
 	}
 	return b.compared("remote", remoteJobs, "jobs/s", far, native, nil)
+}
+
+// freeAddress returns an address of this machine that nothing listens on.
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
 }
 
 // remoteRate returns the jobs per second of a fresh cluster with the 200 workers that start starts.
@@ -89,31 +92,9 @@ func (b *bench) remoteRate(ctx context.Context, start func(*cluster) error) ([]f
 	return rates, nil
 }
 
-// startRole starts this program in a role. id is the gateway's address.
-func (c *cluster) startRole(ctx context.Context, b *bench, role, address, id string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	child := exec.CommandContext(context.WithoutCancel(ctx), self, "-child", role, "-id", id, "-address", address)
-	child.Stderr = b.log
-	if _, err := child.StdinPipe(); err != nil {
-		return err
-	}
-	if err := child.Start(); err != nil {
-		return err
-	}
-	c.children = append(c.children, child)
-	return nil
-}
-
 // beRemoteChild is a gateway, 200 node workers, or 200 remote workers.
 func beRemoteChild(ctx context.Context, o options) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel(errStdinClosed)
-	}()
+	ctx = underParent(ctx)
 	if o.child == childRemotes {
 		return beRemotes(ctx, "http://"+o.childID+"/api/v1")
 	}

@@ -45,7 +45,7 @@ func (b *bench) surgeOnce(ctx context.Context) (surge.Times, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	fleet := surge.Fleet{Temporal: c.temporal, Size: remoteWorkers, Spawn: func() (*exec.Cmd, error) {
-		err := c.startRole(ctx, b, childNatives, c.server.Address(), dir)
+		err := c.startRole(ctx, b, childNatives, dir)
 		return c.newest(), err
 	}}
 	return fleet.Measure(ctx)

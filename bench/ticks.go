@@ -57,18 +57,11 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 		return err
 	}
 	from := time.Now()
-	before, err := c.cpu()
+	used, err := c.spent(func() error { return pause(ctx, tickWatch) })
 	if err != nil {
-		return err
-	}
-	if err := pause(ctx, tickWatch); err != nil {
 		return err
 	}
 	watched := time.Since(from)
-	after, err := c.cpu()
-	if err != nil {
-		return err
-	}
 	until := from.Add(watched)
 	completed, err := c.ended(ctx, contract.OutcomeCompleted, from, until)
 	if err != nil {
@@ -81,7 +74,7 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 	due := tickTypes * watched.Seconds() / tickEvery.Seconds()
 	return b.values("ticks_1000_"+name, tickTypes, "% of the ticks", []float64{100 * completed / due}, map[string]float64{
 		"completed": completed, "skipped": skipped, "due": figure.Round(due),
-		"server_cores": figure.Round((after.server - before.server) / watched.Seconds()), "control_plane_cores": figure.Round((after.control - before.control) / watched.Seconds()),
+		"server_cores": figure.Round(used.server / watched.Seconds()), "control_plane_cores": figure.Round(used.control / watched.Seconds()),
 		"plan_s": figure.Round(applied.plan.Seconds()), "apply_s": figure.Round(applied.apply.Seconds()), "list_s": figure.Round(listed.Seconds()),
 	})
 }

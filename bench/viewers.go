@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path"
@@ -60,15 +59,11 @@ func viewers(ctx context.Context, b *bench) error {
 	if err := c.applyTypes(ctx); err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	address, err := freeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return err
-	}
-	if err := c.startRole(ctx, b, childViewed, c.server.Address(), address); err != nil {
+	if err := c.startRole(ctx, b, childViewed, address); err != nil {
 		return err
 	}
 	all := &audience{base: "http://" + address}
@@ -266,11 +261,7 @@ func (anyone) Authenticate(*http.Request) (api.Caller, error) {
 
 // beViewed serves the API and counts its calls.
 func beViewed(ctx context.Context, o options) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel(errStdinClosed)
-	}()
+	ctx = underParent(ctx)
 	hub := feed.New()
 	var calls, visibility atomic.Int64
 	client, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: childViewed, Intercept: func(

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
 	"strings"
 )
@@ -39,11 +40,7 @@ type Faults []Fault
 
 // Error returns one line per fault.
 func (f Faults) Error() string {
-	lines := make([]string, len(f))
-	for i, fault := range f {
-		lines[i] = fault.String()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lists.Map(f, Fault.String), "\n")
 }
 
 func (f Faults) sorted(rank map[string]int) Faults {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -86,8 +87,7 @@ func (l *loader) version(root *yamlread.Node) int {
 func (l *loader) temporal(n *yamlread.Node) Temporal {
 	settings := l.options.Temporal
 	if settings.TLS != nil {
-		copied := *settings.TLS
-		settings.TLS = &copied
+		settings.TLS = new(*settings.TLS)
 	}
 	if l.object(n, "temporal", "address", "namespace", "api_key", "compression", "tls") {
 		l.text(n.Get("address"), "temporal.address", &settings.Address)
@@ -107,9 +107,7 @@ func (l *loader) temporal(n *yamlread.Node) Temporal {
 	if settings.Address == "" {
 		settings.Address, settings.Source = "127.0.0.1:7233", "the default"
 	}
-	if settings.Namespace == "" {
-		settings.Namespace = "default"
-	}
+	settings.Namespace = cmp.Or(settings.Namespace, "default")
 	return settings
 }
 
@@ -141,9 +139,7 @@ func (l *loader) tls(n *yamlread.Node, into *Temporal) {
 	if !l.object(n, "temporal.tls", "disabled", "cert", "key", "ca", "server_name") {
 		return
 	}
-	if into.TLS == nil {
-		into.TLS = &TLS{}
-	}
+	into.TLS = cmp.Or(into.TLS, &TLS{})
 	l.flag(n.Get("disabled"), "temporal.tls.disabled", &into.TLS.Disabled)
 	l.text(n.Get("cert"), "temporal.tls.cert", &into.TLS.Cert)
 	l.text(n.Get("key"), "temporal.tls.key", &into.TLS.Key)

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -20,12 +21,8 @@ func (r *RetryBudgetRule) withDefaults() *RetryBudgetRule {
 		return nil
 	}
 	filled := *r
-	if filled.Window == 0 {
-		filled.Window = DefaultBudgetWindow
-	}
-	if filled.DisableFor == 0 {
-		filled.DisableFor = DefaultDisableFor
-	}
+	filled.Window = cmp.Or(filled.Window, DefaultBudgetWindow)
+	filled.DisableFor = cmp.Or(filled.DisableFor, DefaultDisableFor)
 	return &filled
 }
 

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -121,18 +122,10 @@ const (
 
 // WithDefaults fills in zero fields. DeleteAfter is 24h, or four times OfflineAfter if that is longer.
 func (c FleetConfig) WithDefaults() FleetConfig {
-	if c.HeartbeatInterval == 0 {
-		c.HeartbeatInterval = jobtype.Duration(DefaultHeartbeatInterval)
-	}
-	if c.UnreachableAfter == 0 {
-		c.UnreachableAfter = jobtype.Duration(DefaultUnreachableAfter)
-	}
-	if c.OfflineAfter == 0 {
-		c.OfflineAfter = 3 * c.UnreachableAfter
-	}
-	if c.DeleteAfter == 0 {
-		c.DeleteAfter = max(jobtype.Duration(DefaultDeleteAfter), 4*c.OfflineAfter)
-	}
+	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, jobtype.Duration(DefaultHeartbeatInterval))
+	c.UnreachableAfter = cmp.Or(c.UnreachableAfter, jobtype.Duration(DefaultUnreachableAfter))
+	c.OfflineAfter = cmp.Or(c.OfflineAfter, 3*c.UnreachableAfter)
+	c.DeleteAfter = cmp.Or(c.DeleteAfter, max(jobtype.Duration(DefaultDeleteAfter), 4*c.OfflineAfter))
 	return c
 }
 

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/roundsman/roundsman/dag/internal/graph"
@@ -214,10 +215,7 @@ func (s *resumption) adopt() *ResumePlan {
 			continue
 		}
 		j, _ := s.prior.Lookup(s.run.ID(i))
-		from := s.prior.From(j)
-		if from == "" {
-			from = s.req.Run
-		}
+		from := cmp.Or(s.prior.From(j), s.req.Run)
 		s.run.origins.Set(i, s.run.Len(), from)
 		s.run.nodes[n].state, s.run.nodes[n].flag = s.prior.State(j), s.prior.nodes[j].flag
 		plan.Imported = append(plan.Imported, Import{Task: i, Prior: j, From: from})

@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -27,9 +28,7 @@ func parseDSN(text string) (dsn, error) {
 			"write postgres://user:password@host:5432/database or key=value pairs", err)
 	}
 	d := dsn{text: text, host: cfg.Host, port: cfg.Port, user: cfg.User, database: cfg.Database}
-	if d.database == "" {
-		d.database = defaultDatabase
-	}
+	d.database = cmp.Or(d.database, defaultDatabase)
 	return d, nil
 }
 

@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,12 +49,8 @@ type Options struct {
 
 // WithDefaults returns a copy with every empty setting filled in.
 func (o Options) WithDefaults() Options {
-	if o.Namespace == "" {
-		o.Namespace = DefaultNamespace
-	}
-	if o.LogLevel == "" {
-		o.LogLevel = DefaultLogLevel
-	}
+	o.Namespace = cmp.Or(o.Namespace, DefaultNamespace)
+	o.LogLevel = cmp.Or(o.LogLevel, DefaultLogLevel)
 	if o.LogOutput == nil {
 		o.LogOutput = os.Stderr
 	}

@@ -1,6 +1,9 @@
 package jobtype
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Liveness selects the evidence that a job is alive.
 type Liveness string
@@ -182,9 +185,7 @@ func (p Policy) WithDefaults() Policy {
 
 // WithCatchupWindow sets a zero catch-up window to one interval. A Temporal server would use its own default.
 func (p Policy) WithCatchupWindow(interval Duration) Policy {
-	if p.CatchupWindow == 0 {
-		p.CatchupWindow = min(max(interval, minCatchupWindow), maxPolicyDuration)
-	}
+	p.CatchupWindow = cmp.Or(p.CatchupWindow, min(max(interval, minCatchupWindow), maxPolicyDuration))
 	return p
 }
 

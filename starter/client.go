@@ -76,12 +76,8 @@ func (o Options) WithDefaults() Options {
 	o.Namespace = cmp.Or(o.Namespace, DefaultNamespace)
 	o.HeartbeatInterval = cmp.Or(o.HeartbeatInterval, DefaultHeartbeatInterval)
 	o.DialTimeout = cmp.Or(o.DialTimeout, DialTimeout)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Identity == "" {
-		o.Identity = defaultIdentity()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Identity = cmp.Or(o.Identity, defaultIdentity())
 	return o
 }
 
@@ -122,9 +118,7 @@ func (c *Client) Connection() Connection { return c.connection }
 
 // New wraps an existing Temporal client, which must use [DataConverter]. A nil logger discards.
 func New(temporal client.Client, namespace string, logger *slog.Logger) *Client {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	namespace = cmp.Or(namespace, DefaultNamespace)
 	return &Client{
 		temporal: temporal, namespace: namespace, logger: logger, operator: defaultOperator(),

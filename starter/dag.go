@@ -71,10 +71,7 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 		return RunRef{}, err
 	}
 	request, _ := RequestOf(ctx)
-	unique := cmp.Or(options.Run, request.ID)
-	if unique == "" {
-		unique = uniqueRun()
-	}
+	unique := cmp.Or(options.Run, request.ID, uniqueRun())
 	if err := CheckRunName(unique); err != nil {
 		return RunRef{}, err
 	}

@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -103,9 +104,7 @@ func (d DAGs) Retry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried
 	}
 	again := contract.DAGInput{Resumes: ref.WorkflowID, Node: ready.input.Node, Labels: ready.input.Labels, ScheduledAt: ready.input.ScheduledAt}
 	options := retry.Options
-	if options.Deadline == 0 {
-		options.Deadline = ready.input.Deadline.Std()
-	}
+	options.Deadline = cmp.Or(options.Deadline, ready.input.Deadline.Std())
 	if len(options.Resources) == 0 {
 		options.Resources, again.DeclaredAt = ready.input.Resources, ready.input.DeclaredAt
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // DAGPicture holds the states of all tasks at one moment, from one query.
@@ -82,11 +83,7 @@ func (p DAGPicture) Needs(i int) []int { return ints(p.state.Run().Needs(dag.Ind
 func (p DAGPicture) Dependants(i int) []int { return ints(p.state.Run().Dependants(dag.Index(i))) }
 
 func ints(of []dag.Index) []int {
-	all := make([]int, len(of))
-	for k, i := range of {
-		all[k] = int(i)
-	}
-	return all
+	return lists.Map(of, func(i dag.Index) int { return int(i) })
 }
 
 // Task returns one task without its wait, which only the run has.

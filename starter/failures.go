@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // maxFailures bounds the failed items read to count their messages.
@@ -27,9 +28,5 @@ func (r Runs) Failures(ctx context.Context, snapshot Snapshot) (failures []expla
 	if err != nil || len(items) < listed {
 		return snapshot.Failures()
 	}
-	all := make([]contract.JobError, len(items))
-	for i, item := range items {
-		all[i] = contract.JobError{DedupeKey: item.DedupeKey, Message: item.Error, JobID: item.ID, Worker: item.Worker, Items: item.Items, Attempts: item.Attempt}
-	}
-	return explain.GroupFailures(all), max(0, failed-len(all))
+	return explain.GroupFailures(lists.Map(items, Item.JobError)), max(0, failed-len(items))
 }

@@ -96,6 +96,11 @@ func (i Item) DAGTask() contract.DAGTask {
 	return contract.DAGTask{State: i.State, Attempts: i.Attempt, Worker: i.Worker, Error: i.Error, FromRun: i.FromRun, FromTask: i.FromTask}
 }
 
+// JobError returns the failure of a failed item in the form of a run's result.
+func (i Item) JobError() contract.JobError {
+	return contract.JobError{DedupeKey: i.DedupeKey, Message: i.Error, JobID: i.ID, Worker: i.Worker, Items: i.Items, Attempts: i.Attempt}
+}
+
 // Ended reports whether the item is in a final state.
 func (i Item) Ended() bool { return explain.EndedState(i.State) }
 
@@ -191,8 +196,7 @@ func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter
 func (f ItemFilter) Whole(limit int) ItemFilter {
 	f.Offset, f.Limit = 0, limit
 	if f.After != nil {
-		start := f.After.Start()
-		f.After = &start
+		f.After = new(f.After.Start())
 	}
 	return f
 }

@@ -175,8 +175,7 @@ func (s Snapshot) withGroup(status contract.GroupStatus) Snapshot {
 	s.Waiting, s.Wait, s.Deadline, s.Workers, s.ModifiedAt = status.Waiting, status.Wait, status.Deadline, status.Workers, status.ModifiedAt
 	s.Counts, s.Progress = countsOfGroup(status.Counts, status.Pending, status.Running)
 	if status.Usual != nil && !status.StartedAt.IsZero() {
-		judged := duration.Of(max(time.Since(status.StartedAt), 0), true, status.Counts.Accepted, *status.Usual)
-		s.Pace = &judged
+		s.Pace = new(duration.Of(max(time.Since(status.StartedAt), 0), true, status.Counts.Accepted, *status.Usual))
 	}
 	return s
 }
@@ -321,8 +320,7 @@ func paceOf(workflowID string, result contract.JobGroupResult) *contract.Pace {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(result.Record.Good), func(run contract.RunSummary) bool { return run.WorkflowID == workflowID })
-	judged := duration.Of(result.EndedAt.Sub(result.StartedAt), false, result.Counts.Accepted, duration.UsualOf(before))
-	return &judged
+	return new(duration.Of(result.EndedAt.Sub(result.StartedAt), false, result.Counts.Accepted, duration.UsualOf(before)))
 }
 
 func (s Snapshot) leftDAG(result contract.DAGResult) (Snapshot, contract.Outcome) {

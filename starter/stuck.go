@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,10 +153,7 @@ func (c *Client) stuck(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 			if failed.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND {
 				return nil // A message arrived while the workflow was ending; the next task continues.
 			}
-			message := failed.GetFailure().GetMessage()
-			if message == "" {
-				message = failed.GetCause().String()
-			}
+			message := cmp.Or(failed.GetFailure().GetMessage(), failed.GetCause().String())
 			return &StuckWorkflowError{
 				WorkflowID: info.GetExecution().GetWorkflowId(), Message: message, Since: rpc.Time(event.GetEventTime()), Version: versionBefore(events[i:]),
 			}

@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,9 +56,7 @@ func (i Item) with(history ItemHistory) Item {
 		i.EndedAt = i.Decision.At
 	}
 	if history.Result != nil && (i.State == contract.JobCompleted || i.State == contract.JobWarning) {
-		if i.Summary == "" {
-			i.Summary = history.Result.Summary
-		}
+		i.Summary = cmp.Or(i.Summary, history.Result.Summary)
 		if len(i.Value) == 0 && len(history.Result.Data) > 0 {
 			if data, err := json.Marshal(history.Result.Data); err == nil { // It was decoded from JSON.
 				i.Value = data

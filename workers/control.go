@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,8 @@ type ControlOptions struct {
 
 // WithDefaults fills empty fields.
 func (o ControlOptions) WithDefaults() ControlOptions {
-	if o.Eager == 0 {
-		o.Eager = DefaultEager
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Eager = cmp.Or(o.Eager, DefaultEager)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 

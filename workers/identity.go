@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -89,9 +90,7 @@ func madeUpID() (string, error) {
 		return '-'
 	}, short)
 	clean = strings.TrimLeft(clean[:min(len(clean), keep)], "-_")
-	if clean == "" {
-		clean = "node"
-	}
+	clean = cmp.Or(clean, "node")
 	return clean + "-" + unique, nil
 }
 

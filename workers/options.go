@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -75,31 +76,15 @@ type NodeOptions struct {
 
 // WithDefaults fills empty fields.
 func (o NodeOptions) WithDefaults() NodeOptions {
-	if o.MaxDetect == 0 {
-		o.MaxDetect = DefaultMaxDetect
-	}
-	if o.MaxExecute == 0 {
-		o.MaxExecute = DefaultMaxExecute
-	}
-	if o.DrainTimeout == 0 {
-		o.DrainTimeout = DefaultDrainTimeout
-	}
+	o.MaxDetect = cmp.Or(o.MaxDetect, DefaultMaxDetect)
+	o.MaxExecute = cmp.Or(o.MaxExecute, DefaultMaxExecute)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, DefaultDrainTimeout)
 	o.DrainTimeout = max(o.DrainTimeout, 0)
-	if o.Linger == 0 {
-		o.Linger = DefaultLinger
-	}
-	if o.CancelGrace == 0 {
-		o.CancelGrace = jobs.DefaultCancelGrace
-	}
-	if o.CheckInterval == 0 {
-		o.CheckInterval = DefaultCheckInterval
-	}
-	if o.Namespace == "" {
-		o.Namespace = client.DefaultNamespace
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Linger = cmp.Or(o.Linger, DefaultLinger)
+	o.CancelGrace = cmp.Or(o.CancelGrace, jobs.DefaultCancelGrace)
+	o.CheckInterval = cmp.Or(o.CheckInterval, DefaultCheckInterval)
+	o.Namespace = cmp.Or(o.Namespace, client.DefaultNamespace)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -72,8 +72,7 @@ func (n *Node) Attempt(in contract.AttemptQueryInput) contract.AttemptQueryResul
 	var running *jobs.Running
 	result.State, running, result.Outcome = n.jobs.Attempt(in)
 	if running != nil {
-		job := reported(*running)
-		result.Job = &job
+		result.Job = new(reported(*running))
 	}
 	return result
 }

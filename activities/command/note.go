@@ -13,6 +13,7 @@ import (
 
 	"github.com/roundsman/roundsman/activities/command/processes"
 	"github.com/roundsman/roundsman/internal/lib/cgroup"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 type owner struct {
@@ -121,10 +122,7 @@ func (n *note) nearby() ([]processes.Process, bool) {
 
 func (n *note) observe(table []processes.Process) {
 	living, _ := n.living(table)
-	seen := make([]identity, 0, len(living))
-	for _, p := range living {
-		seen = append(seen, identity{p.PID, p.Start})
-	}
+	seen := lists.Map(living, func(p processes.Process) identity { return identity{p.PID, p.Start} })
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !slices.Equal(seen, n.Seen) {
@@ -241,10 +239,7 @@ func pidsOf(table []processes.Process) string {
 		return "a process that cannot be seen"
 	}
 	const shown = 5
-	words := make([]string, 0, shown)
-	for _, p := range table[:min(len(table), shown)] {
-		words = append(words, strconv.Itoa(p.PID))
-	}
+	words := lists.Map(table[:min(len(table), shown)], func(p processes.Process) string { return strconv.Itoa(p.PID) })
 	if more := len(table) - shown; more > 0 {
 		words = append(words, "and "+strconv.Itoa(more)+" more")
 	}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,8 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 		}
 		actor, from := auditlog.ParseIdentity(identity)
 		entry := &in.Entries[i]
-		if entry.Actor == "" {
-			entry.Actor = actor
-		}
-		if entry.From == "" {
-			entry.From = from
-		}
+		entry.Actor = cmp.Or(entry.Actor, actor)
+		entry.From = cmp.Or(entry.From, from)
 		if entry.Via == "" {
 			entry.Via, entry.Auth = auditlog.Origin(identity)
 		}

@@ -73,8 +73,7 @@ func (f Fixed) Applied(context.Context) contract.FleetConfig { return contract.F
 // is a permanent error of type [contract.HeartbeatsUnsupportedError].
 func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorkersInput) (contract.ObserveWorkersResult, error) {
 	if in.Config == nil {
-		config := o.thresholds.Missing(ctx).WithDefaults()
-		return contract.ObserveWorkersResult{Config: &config}, nil
+		return contract.ObserveWorkersResult{Config: new(o.thresholds.Missing(ctx).WithDefaults())}, nil
 	}
 	if err := o.check(ctx); err != nil {
 		return contract.ObserveWorkersResult{}, err

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/lib/joblog"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -41,12 +43,8 @@ type Options struct {
 
 // WithDefaults fills empty fields.
 func (o Options) WithDefaults() Options {
-	if o.CancelGrace == 0 {
-		o.CancelGrace = DefaultCancelGrace
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.CancelGrace = cmp.Or(o.CancelGrace, DefaultCancelGrace)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -167,13 +165,7 @@ func (a *Activities) IdleSince() (since time.Time, idle bool) {
 
 // Zombies counts handlers that ignore their canceled context.
 func (a *Activities) Zombies() int {
-	count := 0
-	for _, running := range a.Running() {
-		if running.Zombie {
-			count++
-		}
-	}
-	return count
+	return lists.Count(a.Running(), func(running Running) bool { return running.Zombie })
 }
 
 func (a *Activities) track(r *attempt) (untrack func()) {

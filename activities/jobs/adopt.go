@@ -87,8 +87,7 @@ func (a *Activities) sentOutcome(key attemptKey) *contract.ExecuteState {
 	defer a.mu.Unlock()
 	for i := range a.sent {
 		if a.sent[i].key == key {
-			outcome := a.sent[i].outcome
-			return &outcome
+			return new(a.sent[i].outcome)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -181,8 +182,5 @@ func checkpointOf(ctx context.Context, in contract.ExecuteInput) json.RawMessage
 }
 
 func workflowOf(ctx context.Context, in contract.ExecuteInput) string {
-	if in.Job.GroupID != "" {
-		return in.Job.GroupID
-	}
-	return activity.GetInfo(ctx).WorkflowExecution.ID
+	return cmp.Or(in.Job.GroupID, activity.GetInfo(ctx).WorkflowExecution.ID)
 }

@@ -1,11 +1,13 @@
 package jobs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,9 +25,7 @@ const outboxSuffix = ".outcome.json"
 
 // OpenOutbox uses dir, which belongs to one worker id; a nil logger discards.
 func OpenOutbox(dir string, logger *slog.Logger) (*Outbox, error) {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("outbox: %w: the data directory must be writable", err)
 	}
@@ -66,13 +66,7 @@ func (o *Outbox) count() int {
 	if err != nil {
 		return 0
 	}
-	kept := 0
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), outboxSuffix) {
-			kept++
-		}
-	}
-	return kept
+	return lists.Count(entries, func(entry os.DirEntry) bool { return strings.HasSuffix(entry.Name(), outboxSuffix) })
 }
 
 // An unreadable file is logged and left for the operator.

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -81,9 +82,7 @@ type Activities struct {
 
 // New returns the activities.
 func New(options Options) *Activities {
-	if options.Interval == 0 {
-		options.Interval = interval
-	}
+	options.Interval = cmp.Or(options.Interval, interval)
 	if options.Delivered == nil {
 		options.Delivered = func(string, error) {}
 	}

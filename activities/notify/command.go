@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -21,11 +22,8 @@ const maxOutput = 1 << 10
 // environment is PATH, HOME and LANG, the notification's id and event, and the receiver's variables. Its output goes
 // only to the log of the control plane.
 func (a *Activities) run(ctx context.Context, to receiver.Command, n contract.Notification, body []byte) error {
-	output := &tail{}
-	var environ []string
-	for _, name := range []string{"PATH", "HOME", "LANG"} {
-		environ = append(environ, name+"="+os.Getenv(name))
-	}
+	output := tail.New(maxOutput)
+	environ := lists.Map([]string{"PATH", "HOME", "LANG"}, func(name string) string { return name + "=" + os.Getenv(name) })
 	keys := to.Spec
 	if keys.KillGrace == nil {
 		keys.KillGrace = new(jobtype.Duration(time.Second)) // The time limit is over.
@@ -37,7 +35,7 @@ func (a *Activities) run(ctx context.Context, to receiver.Command, n contract.No
 	if err == nil && exit.Signal == "" && (to.ExitCodes.Succeeded(exit.Code) || to.ExitCodes.Warned(exit.Code)) {
 		return nil
 	}
-	a.options.Log.Warn("The command of a receiver failed.", "command", to.Argv[0], "notification", n.ID, "error", err, "exit", exit.String(), "output", jobtype.OneLine(output.text(), maxOutput))
+	a.options.Log.Warn("The command of a receiver failed.", "command", to.Argv[0], "notification", n.ID, "error", err, "exit", exit.String(), "output", jobtype.OneLine(output.Text(), maxOutput))
 	if ctx.Err() != nil {
 		return errors.New("the command did not end within its time limit")
 	}
@@ -45,26 +43,4 @@ func (a *Activities) run(ctx context.Context, to receiver.Command, n contract.No
 		return err
 	}
 	return fmt.Errorf("the command ended with %s; its output is in the control plane's log", exit)
-}
-
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - maxOutput; over > 0 {
-		t.kept = append([]byte(nil), t.kept[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.kept)
 }

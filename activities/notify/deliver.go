@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,9 +36,7 @@ func (a *Activities) Deliver(ctx context.Context, in contract.Delivery) (contrac
 	if in.Title == "" {
 		title(&in.Notification)
 	}
-	if in.Namespace == "" {
-		in.Namespace = a.options.Namespace
-	}
+	in.Namespace = cmp.Or(in.Namespace, a.options.Namespace)
 	limited, cancel := context.WithTimeout(ctx, to.Timeout())
 	defer cancel()
 	stop := every(beat, func() { activity.RecordHeartbeat(ctx) })

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,16 +12,10 @@ import (
 
 // title sets the title, one line, and the command that shows more.
 func title(n *contract.Notification) {
-	name := n.JobType
-	if name == "" {
-		name = n.DAG
-	}
+	name := cmp.Or(n.JobType, n.DAG)
 	switch n.Event {
 	case contract.NotifyFailed:
-		how := string(n.Outcome)
-		if how == "" {
-			how = "terminated"
-		}
+		how := cmp.Or(string(n.Outcome), "terminated")
 		n.Title = fmt.Sprintf("%s: %s%s", name, how, tally(n.Counts))
 	case contract.NotifyPartial:
 		n.Title = fmt.Sprintf("%s: partial%s", name, tally(n.Counts))
@@ -47,9 +42,7 @@ func title(n *contract.Notification) {
 		n.Title = "a test of this receiver"
 		n.Command = "roundsman receivers"
 	}
-	if n.Command == "" {
-		n.Command = "roundsman show " + n.Run
-	}
+	n.Command = cmp.Or(n.Command, "roundsman show "+n.Run)
 	n.Title = jobtype.OneLine(n.Title, contract.MaxNotificationText)
 	n.Detail = jobtype.ClipCause(strings.TrimSpace(n.Detail), contract.MaxNotificationText)
 }

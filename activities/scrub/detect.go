@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -144,10 +145,7 @@ func (s *scan) judge(ctx context.Context, files []found) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	paths := make([]string, len(files))
-	for i, file := range files {
-		paths[i] = filepath.Join(s.root, filepath.FromSlash(file.path))
-	}
+	paths := lists.Map(files, func(file found) string { return filepath.Join(s.root, filepath.FromSlash(file.path)) })
 	records, err := s.store.lookup(ctx, paths...)
 	if err != nil {
 		return err

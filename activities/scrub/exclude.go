@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -50,12 +51,7 @@ func (e exclusion) matches(relative string) bool {
 		return false
 	}
 	parts := strings.Split(relative, "/")
-	for _, glob := range e.paths {
-		if matchParts(glob, parts) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.paths, func(glob []string) bool { return matchParts(glob, parts) })
 }
 
 func matchParts(glob, parts []string) bool {

@@ -1,6 +1,7 @@
 package scrub
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -30,9 +31,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.DataDir == "" {
-		o.DataDir = ".roundsman"
-	}
+	o.DataDir = cmp.Or(o.DataDir, ".roundsman")
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
 	}

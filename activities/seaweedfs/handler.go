@@ -44,6 +44,7 @@ type kind struct {
 
 type handler struct {
 	kind
+	clusterUser
 	connections *Connections
 	now         func() time.Time
 }

@@ -13,36 +13,17 @@ var (
 	_ jobtype.ClusterUser = (*script)(nil)
 )
 
+// clusterUser implements [jobtype.ClusterUser] for all handlers.
+type clusterUser struct{}
+
 // ValidateCluster implements [jobtype.ClusterUser].
-func (h *handler) ValidateCluster(cluster json.RawMessage) error {
-	_, err := ReadSpec(cluster)
+func (clusterUser) ValidateCluster(block json.RawMessage) error {
+	_, err := ReadSpec(block)
 	return err
 }
 
 // ProbeCluster implements [jobtype.ClusterUser].
-func (h *handler) ProbeCluster(ctx context.Context, cluster json.RawMessage) []jobtype.ClusterProbe {
-	return probe(ctx, cluster)
-}
-
-// ValidateCluster implements [jobtype.ClusterUser].
-func (s *script) ValidateCluster(cluster json.RawMessage) error {
-	_, err := ReadSpec(cluster)
-	return err
-}
-
-// ProbeCluster implements [jobtype.ClusterUser].
-func (s *script) ProbeCluster(ctx context.Context, cluster json.RawMessage) []jobtype.ClusterProbe {
-	return probe(ctx, cluster)
-}
-
-func probe(ctx context.Context, block json.RawMessage) []jobtype.ClusterProbe {
+func (clusterUser) ProbeCluster(ctx context.Context, block json.RawMessage) []jobtype.ClusterProbe {
 	spec, err := ReadSpec(block)
-	if err != nil {
-		return []jobtype.ClusterProbe{{Name: "cluster", Found: err.Error(), Fix: "correct the `cluster:` block; `roundsman validate` shows where"}}
-	}
-	var probes []jobtype.ClusterProbe
-	for _, probed := range weed.ProbeAll(ctx, spec) {
-		probes = append(probes, jobtype.ClusterProbe(probed))
-	}
-	return probes
+	return weed.ProbeAll(ctx, spec, err)
 }

@@ -32,11 +32,11 @@ func TestSpecFaults(t *testing.T) {
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{})
-	probes := probe(t.Context(), f.block)
+	probes := clusterUser{}.ProbeCluster(t.Context(), f.block)
 	require.Len(t, probes, 1)
 	assert.Equal(t, "knows 2 volume servers", probes[0].Found)
 	assert.Empty(t, probes[0].Fix)
-	probes = probe(t.Context(), json.RawMessage(`{"masters":["127.0.0.1:1.1"],"filers":["127.0.0.1:1.1"]}`))
+	probes = clusterUser{}.ProbeCluster(t.Context(), json.RawMessage(`{"masters":["127.0.0.1:1.1"],"filers":["127.0.0.1:1.1"]}`))
 	require.Len(t, probes, 2)
 	assert.NotEmpty(t, probes[0].Fix)
 	assert.NotEmpty(t, probes[1].Fix)

@@ -1,6 +1,7 @@
 package seaweedfs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -53,9 +54,7 @@ func (s *shared) report(stage, message string) {
 	s.mu.Lock()
 	percent := 100 * float64(s.done) / float64(s.items)
 	s.mu.Unlock()
-	if percent == 0 {
-		percent = -1
-	}
+	percent = cmp.Or(percent, -1)
 	s.progress.Report(percent, stage, message)
 }
 

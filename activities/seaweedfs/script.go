@@ -23,6 +23,7 @@ var scriptSchema []byte
 const defaultScript = "fs.log.purge -daysAgo=7\nvolume.deleteEmpty -quietFor=24h -apply\nvolume.fix.replication -apply\ns3.clean.uploads -timeAgo=24h\n"
 
 type script struct {
+	clusterUser
 	connections *Connections
 	runner      *command.Runner
 	now         func() time.Time

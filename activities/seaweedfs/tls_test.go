@@ -121,7 +121,7 @@ func TestMutualTLS(t *testing.T) {
 	found := f.detect("vacuum", `{}`)
 	require.Len(t, found, 1)
 	require.NoError(t, f.execute(t.Context(), "vacuum", `{}`, found[0]).Err)
-	probes := probe(t.Context(), f.block)
+	probes := clusterUser{}.ProbeCluster(t.Context(), f.block)
 	require.Len(t, probes, 1)
 	assert.Equal(t, "knows 1 volume servers", probes[0].Found)
 
@@ -156,7 +156,7 @@ func (f *fixture) probeBoth() []jobtype.ClusterProbe {
 	spec.Filers = spec.Masters
 	block, err := json.Marshal(spec)
 	require.NoError(f.t, err)
-	probes := probe(f.t.Context(), block)
+	probes := clusterUser{}.ProbeCluster(f.t.Context(), block)
 	require.Len(f.t, probes, 2)
 	return probes
 }
@@ -169,7 +169,7 @@ func TestOneSideHasNoTLS(t *testing.T) {
 	f := secured(t, ca, ca.member("master", net.IPv4(127, 0, 0, 1)))
 	block, err := json.Marshal(weed.Spec{Masters: f.spec().Masters})
 	require.NoError(t, err)
-	assert.Contains(t, probe(t.Context(), block)[0].Found, "TLS_REQUIRED")
+	assert.Contains(t, clusterUser{}.ProbeCluster(t.Context(), block)[0].Found, "TLS_REQUIRED")
 	plain := newFixture(t, 1, weed.KeeperOptions{})
 	plain.use(plain.spec().Masters[0], *f.spec().TLS)
 	for _, probed := range plain.probeBoth() {
@@ -190,7 +190,7 @@ func TestCertificatesWithoutAName(t *testing.T) {
 	f := secured(t, ca, ca.member("master01"))
 	refused := jobtypetest.Detect(t.Context(), f.handlers["vacuum"], f.input(`{}`))
 	require.ErrorContains(t, refused.Err, "CERTIFICATE_OF_ANOTHER_NAME")
-	assert.Contains(t, probe(t.Context(), f.block)[0].Found, "CERTIFICATE_OF_ANOTHER_NAME")
+	assert.Contains(t, clusterUser{}.ProbeCluster(t.Context(), f.block)[0].Found, "CERTIFICATE_OF_ANOTHER_NAME")
 	good := f.spec()
 	good.TLS.AnyName = true
 	f.use(good.Masters[0], *good.TLS)

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -61,7 +62,7 @@ func (u *unit) checkMember(t *Task, first string, member map[string]string, seen
 	for head := 0; head < len(queue); head++ {
 		id := queue[head]
 		if member[id] == first {
-			u.at(nodeOr(child(t.node, "needs"), t.node), "task %q needs all items of %q before one of its own can go on, but %s has items_in_flight; name %q in per_item", t.ID, id, first, id)
+			u.at(cmp.Or(child(t.node, "needs"), t.node), "task %q needs all items of %q before one of its own can go on, but %s has items_in_flight; name %q in per_item", t.ID, id, first, id)
 			for _, id := range visited {
 				delete(seen, id)
 			}
@@ -79,7 +80,7 @@ func (u *unit) checkMember(t *Task, first string, member map[string]string, seen
 	//workflowcheck:ignore one fault is reported, whichever item shows it
 	for args, id := range u.items[t.ID] {
 		if other, ok := u.items[first][args]; ok && itemOf(other) != itemOf(id) {
-			u.at(nodeOr(child(t.node, "for_each"), t.node), "task %q has not the list of %q: with items_in_flight both need the same items in the same order", t.ID, first)
+			u.at(cmp.Or(child(t.node, "for_each"), t.node), "task %q has not the list of %q: with items_in_flight both need the same items in the same order", t.ID, first)
 			return
 		}
 	}

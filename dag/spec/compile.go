@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -134,11 +135,11 @@ func (u *unit) blame(faults *dag.FaultsError) {
 		at := t.node
 		switch f.Kind { //nolint:exhaustive // other kinds concern the whole task
 		case dag.FaultSelfNeed, dag.FaultCycle:
-			at = nodeOr(child(t.node, "needs"), t.node)
+			at = cmp.Or(child(t.node, "needs"), t.node)
 		case dag.FaultTargetStarted:
-			at = nodeOr(child(t.node, "before"), t.node)
+			at = cmp.Or(child(t.node, "before"), t.node)
 		case dag.FaultDuplicate, dag.FaultStarted, dag.FaultNotRedefinable:
-			at = nodeOr(child(t.node, "id"), t.node)
+			at = cmp.Or(child(t.node, "id"), t.node)
 		}
 		u.at(at, "%s", f.Error())
 	}
@@ -147,11 +148,7 @@ func (u *unit) blame(faults *dag.FaultsError) {
 func (u *unit) similar(name string) string { return u.suggest(name, u.allNames) }
 
 func (u *unit) allNames() []string {
-	known := make([]string, 0, len(u.names))
-	//workflowcheck:ignore sorted right below
-	for name := range u.names {
-		known = append(known, name)
-	}
+	known := slices.Sorted(maps.Keys(u.names))
 	if u.run != nil {
 		for i := range dag.Index(min(u.run.Len(), maxSimilar)) {
 			known = append(known, u.run.ID(i))
@@ -196,7 +193,7 @@ func (u *unit) definition(t *Task) []byte {
 
 // The file is relative to the task's own.
 func (u *unit) subDAG(t *Task) *SubDAG {
-	at := nodeOr(child(t.node, "dag"), t.node)
+	at := cmp.Or(child(t.node, "dag"), t.node)
 	if u.files == nil {
 		u.at(at, "a sub-DAG file cannot be read here; only a spec that is compiled from files may name one")
 		return nil

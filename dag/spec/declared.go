@@ -36,12 +36,7 @@ func (d *declared) instances(k int) []instance {
 }
 
 func (d *declared) plain(t *Task, names []string) bool {
-	for _, name := range names {
-		if d.entry(name) == nil || d.fans[name] || name == t.ID {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(names, func(name string) bool { return d.entry(name) == nil || d.fans[name] || name == t.ID })
 }
 
 func (d *declared) withItem(t *Task, in instance, needs []string) []string {

@@ -1,9 +1,11 @@
 package spec
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // An entry without fan-out (there may be very many) costs only its name and its task.
@@ -68,7 +70,7 @@ func (u *unit) declare(k int) {
 		if first.node != nil {
 			line = first.node.Place().Line
 		}
-		u.at(nodeOr(child(t.node, "id"), t.node), "task %q is already declared in line %d; rename one of them", t.ID, line)
+		u.at(cmp.Or(child(t.node, "id"), t.node), "task %q is already declared in line %d; rename one of them", t.ID, line)
 		return
 	}
 	if u.partial && t.ID == "" {
@@ -126,9 +128,5 @@ func (u *unit) idsOf(name string) ([]string, bool) {
 		return nil, false
 	}
 	instances := u.instances(k)
-	ids := make([]string, len(instances))
-	for k, in := range instances {
-		ids[k] = in.id
-	}
-	return ids, true
+	return lists.Map(instances, func(in instance) string { return in.id }), true
 }

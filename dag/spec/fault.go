@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
@@ -32,20 +33,12 @@ type Faults []Fault
 
 // Error lists the faults, one per line.
 func (f Faults) Error() string {
-	lines := make([]string, len(f))
-	for i, fault := range f {
-		lines[i] = fault.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lists.Map(f, Fault.Error), "\n")
 }
 
 // Unwrap lets errors.As find a single [Fault].
 func (f Faults) Unwrap() []error {
-	errs := make([]error, len(f))
-	for i, fault := range f {
-		errs[i] = fault
-	}
-	return errs
+	return lists.Map(f, func(fault Fault) error { return fault })
 }
 
 type collector struct {

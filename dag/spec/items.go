@@ -79,15 +79,10 @@ func (u *unit) listOf(t *Task, text string, at *yamlread.Node) []any {
 }
 
 func unlessEmpty(key string, fields map[string]any) string {
-	known := make([]string, 0, len(fields))
-	//workflowcheck:ignore sorted by suggestion
-	for name := range fields {
-		known = append(known, name)
-	}
-	if len(known) == 0 {
+	if len(fields) == 0 {
 		return ""
 	}
-	return "; " + suggestion(key, known)
+	return "; " + suggestion(key, sortedKeys(fields))
 }
 
 func (u *unit) checkPerItem(t *Task) {

@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/roundsman/roundsman/dag"
@@ -14,12 +15,7 @@ func JobTypes(graph *dag.Graph) ([]string, error) {
 	if err := nameJobTypes(graph, named, map[string]bool{}); err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(named))
-	for name := range named {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(named)), nil
 }
 
 func nameJobTypes(graph *dag.Graph, named, read map[string]bool) error {

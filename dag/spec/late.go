@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -49,7 +50,7 @@ func (u *unit) checkSource(t *Task) {
 	if !t.late() {
 		return
 	}
-	at := nodeOr(child(t.node, "for_each"), t.node)
+	at := cmp.Or(child(t.node, "for_each"), t.node)
 	of := t.source.Of
 	declared := u.entry(of)
 	switch {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -57,7 +58,7 @@ func (r reader) checkProgram(t *Task) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Launch)) {
-		r.at(nodeOr(child(t.node, key), t.node), "%s is for tasks with command; a job type has it in its execute block", key)
+		r.at(cmp.Or(child(t.node, key), t.node), "%s is for tasks with command; a job type has it in its execute block", key)
 	}
 }
 

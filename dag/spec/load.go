@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -124,11 +125,7 @@ func (r reader) tasks(n *yamlread.Node, added bool) []Task {
 	if len(items) == 0 && n.Kind == yamlread.List {
 		r.at(n, "tasks is empty; declare at least one")
 	}
-	tasks := make([]Task, 0, len(items))
-	for _, item := range items {
-		tasks = append(tasks, r.task(item, added))
-	}
-	return tasks
+	return lists.Map(items, func(item *yamlread.Node) Task { return r.task(item, added) })
 }
 
 func actions() []string {

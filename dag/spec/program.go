@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
@@ -117,12 +118,7 @@ func RefersTo(payload []byte, id string) bool {
 
 func refers(refs []string, id string) bool {
 	entry := Entry(id)
-	for _, r := range refs {
-		if r == id || r == entry {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(refs, func(r string) bool { return r == id || r == entry })
 }
 
 // decodeJSON keeps the spelling of numbers.

@@ -1,10 +1,12 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -32,11 +34,7 @@ func (r reader) mapping(n *yamlread.Node, what string, fields []field) {
 			fields[k].read(f.Value)
 			continue
 		}
-		known := make([]string, len(fields))
-		for k, f := range fields {
-			known[k] = f.name
-		}
-		hint := suggestion(f.Key, known)
+		hint := suggestion(f.Key, lists.Map(fields, func(f field) string { return f.name }))
 		if spelled := ofPolicy(f.Key); spelled != "" && what == "a task" {
 			hint = "in a DAG it is written " + spelled
 		}
@@ -162,11 +160,7 @@ func (r reader) list(n *yamlread.Node, what string, lone bool) []*yamlread.Node 
 
 func (r reader) texts(n *yamlread.Node, what string, lone bool) []string {
 	items := r.list(n, what, lone)
-	out := make([]string, 0, len(items))
-	for _, item := range items {
-		out = append(out, r.text(item, "an entry of "+what))
-	}
-	return out
+	return lists.Map(items, func(item *yamlread.Node) string { return r.text(item, "an entry of "+what) })
 }
 
 func (r reader) textMap(n *yamlread.Node, what string) map[string]string {
@@ -198,12 +192,5 @@ func entryNode(n *yamlread.Node, key string, k int) *yamlread.Node {
 	if at != nil && at.Kind == yamlread.List && k < len(at.Items) {
 		return at.Items[k]
 	}
-	return nodeOr(at, n)
-}
-
-func nodeOr(n, otherwise *yamlread.Node) *yamlread.Node {
-	if n != nil {
-		return n
-	}
-	return otherwise
+	return cmp.Or(at, n)
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"strings"
@@ -32,7 +33,7 @@ func (u *unit) script(t *Task, d *Definition) {
 	}
 	read, err := bash.Templated(t.Shell)
 	if err != nil {
-		u.at(nodeOr(child(t.node, "shell"), t.node), "task %q: shell: %v", t.ID, err)
+		u.at(cmp.Or(child(t.node, "shell"), t.node), "task %q: shell: %v", t.ID, err)
 		return
 	}
 	d.Command = make([]string, len(read.Argv))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // MaxAddedBytes bounds a list of added tasks to the size of one message to a workflow.
@@ -78,10 +79,7 @@ func finder(run *dag.Run) func(string) ([]string, bool) {
 			return []string{name}, true
 		}
 		family := run.Family(name)
-		ids := make([]string, len(family))
-		for k, i := range family {
-			ids[k] = run.ID(i)
-		}
+		ids := lists.Map(family, run.ID)
 		return ids, len(ids) > 0
 	}
 }

@@ -87,16 +87,16 @@ func (t *Task) eachText(launch map[string]any, f func(text string, at *yamlread.
 	}
 	f(t.Key, at("key", 0))
 	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
-		f(t.Labels[key], nodeOr(child(child(t.node, "labels"), key), t.node))
+		f(t.Labels[key], cmp.Or(child(child(t.node, "labels"), key), t.node))
 	}
 	if t.Approval != nil {
-		f(t.Approval.Prompt, nodeOr(child(child(t.node, "approval"), "prompt"), t.node))
+		f(t.Approval.Prompt, cmp.Or(child(child(t.node, "approval"), "prompt"), t.node))
 	}
 	for _, key := range slices.Sorted(maps.Keys(launch)) {
-		eachLeaf(launch[key], nodeOr(child(t.node, key), t.node), f)
+		eachLeaf(launch[key], cmp.Or(child(t.node, key), t.node), f)
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Params)) {
-		eachLeaf(t.Params[key], nodeOr(child(child(t.node, "params"), key), t.node), f)
+		eachLeaf(t.Params[key], cmp.Or(child(child(t.node, "params"), key), t.node), f)
 	}
 }
 
@@ -114,7 +114,7 @@ func eachLeaf(v any, at *yamlread.Node, f func(text string, at *yamlread.Node)) 
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			eachLeaf(v[key], nodeOr(child(at, key), at), f)
+			eachLeaf(v[key], cmp.Or(child(at, key), at), f)
 		}
 	}
 }

@@ -3,10 +3,10 @@ package app
 import (
 	"errors"
 	"fmt"
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	"io"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -15,7 +15,7 @@ import (
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	tail  *tail
+	tail  *tail.Tail
 	done  chan struct{}
 	err   error
 }
@@ -28,7 +28,7 @@ func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, err
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: cmd, tail: &tail{}, done: make(chan struct{})}
+	c := &child{cmd: cmd, tail: tail.New(keptTail), done: make(chan struct{})}
 	kept := lossy{log}
 	cmd.Stderr = io.MultiWriter(c.tail, kept)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -73,7 +73,7 @@ func (c *child) describe() string {
 	if c.cmd.ProcessState != nil {
 		how = c.cmd.ProcessState.String()
 	}
-	if words := c.tail.last(); words != "" {
+	if words := c.lastLine(); words != "" {
 		how += ": " + words
 	}
 	return how
@@ -87,27 +87,10 @@ func (l lossy) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
 const keptTail = 4 << 10
 
-func (t *tail) Write(text []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, text...)
-	if over := len(t.kept) - keptTail; over > 0 {
-		t.kept = t.kept[over:]
-	}
-	return len(text), nil
-}
-
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
+func (c *child) lastLine() string {
+	lines := strings.Split(strings.TrimSpace(c.tail.Text()), "\n")
 	if n := len(lines); n > 1 && strings.HasPrefix(lines[n-1], "See ") {
 		lines = lines[:n-1]
 	}

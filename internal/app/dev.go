@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -213,9 +214,7 @@ func stopAll(ctx context.Context, nodes []*workers.Node) error {
 
 func (d *Dev) apply(ctx context.Context, options DevOptions) error {
 	loaded := options.Config
-	if loaded.Owner == "" {
-		loaded.Owner = jobtypes.DevOwner // Else the job types that others applied without an owner would be deleted.
-	}
+	loaded.Owner = cmp.Or(loaded.Owner, jobtypes.DevOwner) // Else the job types that others applied without an owner would be deleted.
 	specs, err := loaded.Specs()
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ func (k *serverKeeper) await(ctx context.Context, process *child) (ServerReady, 
 	ready, err := k.launch.await(limited, process, k.options)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return ready, fmt.Errorf("the dev server was not healthy within %s (%s): see %s; on a busy machine start it again",
-			startServerWithin, process.tail.last(), k.options.LogFile)
+			startServerWithin, process.lastLine(), k.options.LogFile)
 	}
 	return ready, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 )
@@ -148,9 +149,11 @@ func (silent) await(ctx context.Context, _ *child, _ DevServer) (ServerReady, er
 func TestAServerThatIsNotHealthyInTimeIsExplained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		late := &child{tail: &tail{kept: []byte("begins\nnamespace default: not found\n")}}
+		late := &child{tail: tail.New(keptTail)}
+		_, err := late.tail.Write([]byte("begins\nnamespace default: not found\n"))
+		require.NoError(t, err)
 		k := &serverKeeper{launch: silent{}, options: DevServer{LogFile: "dev.log"}}
-		_, err := k.await(t.Context(), late)
+		_, err = k.await(t.Context(), late)
 		require.EqualError(t, err, "the dev server was not healthy within 1m15s (namespace default: not found): see dev.log; on a busy machine start it again")
 		left, leave := context.WithCancel(t.Context())
 		leave()

@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/telemetry"
 	"github.com/roundsman/roundsman/internal/lib/buildinfo"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/temporal/runend"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workers"
@@ -140,11 +141,7 @@ func (h *Health) nodeChecks(node *workers.Node) telemetry.Checks {
 			if report := node.Report(); report.Stopping || !report.Registered {
 				return nil // No poll is expected.
 			}
-			var faults []error
-			for _, queue := range free() {
-				faults = append(faults, h.stalled(queue, began))
-			}
-			return errors.Join(faults...)
+			return errors.Join(lists.Map(free(), func(queue string) error { return h.stalled(queue, began) })...)
 		},
 		Ready: func() error {
 			report := node.Report()

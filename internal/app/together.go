@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -41,13 +42,10 @@ func (g group) Wait(ctx context.Context) error {
 // Stop implements component.
 func (g group) Stop(ctx context.Context) error {
 	faults := make([]error, len(g))
-	var stopping errgroup.Group
+	var stopping sync.WaitGroup
 	for i, member := range g {
-		stopping.Go(func() error {
-			faults[i] = member.Stop(ctx)
-			return nil
-		})
+		stopping.Go(func() { faults[i] = member.Stop(ctx) })
 	}
-	_ = stopping.Wait() // The errors are in faults.
+	stopping.Wait()
 	return errors.Join(faults...)
 }

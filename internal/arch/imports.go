@@ -55,7 +55,7 @@ func coreImports() []importRule {
 	return []importRule{
 		{
 			name: "pure-packages", scope: pure,
-			own: []string{"contract", "jobtype", "dag", "dag/internal/...", "dag/spec", "internal/engine/...", "internal/lib/gotemplate", "internal/lib/pack", "internal/lib/suggest"}, foreign: []string{}, deny: noWorld,
+			own: []string{"contract", "jobtype", "dag", "dag/internal/...", "dag/spec", "internal/engine/...", "internal/lib/gotemplate", "internal/lib/lists", "internal/lib/pack", "internal/lib/suggest"}, foreign: []string{}, deny: noWorld,
 			fix: "pass data (an event, a time, a limit) and return a decision for the caller to carry out",
 		},
 		{
@@ -67,12 +67,12 @@ func coreImports() []importRule {
 		},
 		{
 			name: "seaweedfs-decisions", scope: []string{"internal/seaweedfs/plan", "internal/seaweedfs/steps"},
-			own: []string{"jobtype"}, foreign: []string{}, deny: slices.Concat(noWorld, noThreads),
+			own: []string{"jobtype", "internal/lib/lists"}, foreign: []string{}, deny: slices.Concat(noWorld, noThreads),
 			fix: "plan and steps decide from values; internal/seaweedfs/weed observes and calls",
 		},
 		{
 			name: "dag-spec", scope: []string{"dag/spec/..."},
-			own: []string{"contract", "dag", "jobtype", "internal/lib/bash", "internal/lib/commandlint", "internal/lib/gotemplate", "internal/lib/launch", "internal/lib/runview", "internal/lib/suggest", "internal/lib/yamlread"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
+			own: []string{"contract", "dag", "jobtype", "internal/lib/bash", "internal/lib/commandlint", "internal/lib/gotemplate", "internal/lib/launch", "internal/lib/lists", "internal/lib/runview", "internal/lib/suggest", "internal/lib/yamlread"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
 			fix: "dag/spec turns YAML into a graph and back; its caller reads files",
 		},
 		{

@@ -8,11 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 const (
@@ -102,17 +101,12 @@ func typedContext(ctx context.Context, typed []string) *cli.Context {
 }
 
 func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
+	named := refs.Of(client)
 	if kind != liveWorkers && kind != liveTold {
-		types, _ := jobtypes.Of(client).List(ctx)
-		for _, known := range types {
-			names = append(names, known.Name)
-		}
+		names = append(names, named.Names(ctx, ref.JobType)...)
 	}
 	if kind == liveWorkers || kind == liveAll {
-		workers, _ := client.Workers().List(ctx, contract.WorkersQueryInput{})
-		for _, worker := range workers {
-			names = append(names, worker.Registration.ID)
-		}
+		names = append(names, named.Names(ctx, ref.Worker)...)
 	}
 	if kind == liveRunIDs || kind == liveAll {
 		runs, _ := client.Runs().List(ctx, starter.RunFilter{Limit: liveRuns})
@@ -121,10 +115,7 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 		}
 	}
 	if kind == liveTold || kind == liveAll {
-		view, _ := client.Notifications().View(ctx)
-		for _, receiver := range view.Receivers {
-			names = append(names, receiver.Name)
-		}
+		names = append(names, named.Names(ctx, ref.Receiver)...)
 	}
 	return names
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // former is a name of the command tree before the verbs. It stands for the line of a verb.
@@ -29,11 +30,7 @@ func (f former) args(words []string) ([]string, error) {
 	if len(words) == 1 {
 		return nil, ui.Usagef("an argument is missing: see %s %s --help", ui.ProgramName, f.verb)
 	}
-	var joined []string
-	for _, word := range words[1:] {
-		joined = append(joined, words[0]+f.join+word)
-	}
-	return joined, nil
+	return lists.Map(words[1:], func(word string) string { return words[0] + f.join + word }), nil
 }
 
 // formerNames maps former names to verbs.

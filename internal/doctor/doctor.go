@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -26,26 +26,14 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 	if last := checks[len(checks)-1].Name; last != "clocks" {
 		return checks // Without a control plane the rest cannot be checked.
 	}
-	var asking errgroup.Group
+	var asking sync.WaitGroup
 	var types, holds, receivers, waiting Check
 	var needs []explain.Need
-	asking.Go(func() error {
-		types = checkServed(ctx, client)
-		return nil
-	})
-	asking.Go(func() error {
-		holds = checkHolds(ctx, client)
-		return nil
-	})
-	asking.Go(func() error {
-		receivers = checkReceivers(ctx, client, time.Now())
-		return nil
-	})
-	asking.Go(func() error {
-		waiting, needs = checkNeeds(ctx, client)
-		return nil
-	})
-	_ = asking.Wait() // Checks without an answer report that.
+	asking.Go(func() { types = checkServed(ctx, client) })
+	asking.Go(func() { holds = checkHolds(ctx, client) })
+	asking.Go(func() { receivers = checkReceivers(ctx, client, time.Now()) })
+	asking.Go(func() { waiting, needs = checkNeeds(ctx, client) })
+	asking.Wait() // Checks without an answer report that.
 	checks = append(checks, types, holds, receivers, waiting)
 	markListed(checks, needs)
 	return checks
@@ -72,17 +60,12 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	if len(missing) == 0 {
 		return Check{Name: "job types", Verdict: VerdictOK, Found: fmt.Sprintf("%d applied, a worker can serve each that is due", len(types))}
 	}
-	var others []string
-	for _, known := range missing[1:] {
-		others = append(others, known.Name)
-	}
-	check := Check{Name: "job types", Verdict: VerdictWarn, Code: contract.CodeNoWorker, Found: missing[0].Lack() + " (" + missing[0].Name + ")"}
-	for _, known := range missing {
-		check.of = append(check.of, thing(explainer.KindJobType, known.Name))
-	}
-	check.Help(hinted("", do(action.Explain, "thing", missing[0].Name)))
-	if len(others) > 0 {
-		check.Found += ", and no worker for " + firstOf(others)
+	names := lists.Map(missing, func(known jobtypes.JobType) string { return known.Name })
+	check := Check{Name: "job types", Verdict: VerdictWarn, Code: contract.CodeNoWorker, Found: missing[0].Lack() + " (" + names[0] + ")"}
+	check.of = lists.Map(names, func(name string) string { return thing(explainer.KindJobType, name) })
+	check.Help(hinted("", do(action.Explain, "thing", names[0])))
+	if len(names) > 1 {
+		check.Found += ", and no worker for " + firstOf(names[1:])
 	}
 	return check
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 )
@@ -35,10 +36,7 @@ func markListed(checks []Check, needs []explain.Need) {
 func needsCheck(needs []explain.Need, err error) Check {
 	check := Check{Name: "needs a person", Verdict: VerdictOK, Found: "nothing"}
 	if len(needs) > 0 {
-		named := make([]string, len(needs))
-		for i, need := range needs {
-			named[i] = cmp.Or(need.Of, need.Name)
-		}
+		named := lists.Map(needs, func(need explain.Need) string { return cmp.Or(need.Of, need.Name) })
 		check.Verdict, check.Found, check.Listed = VerdictWarn, strconv.Itoa(len(needs))+" in all: "+firstOf(named), true
 		check.Help(hinted("", do(action.ListNeeds)))
 	}

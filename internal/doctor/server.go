@@ -139,12 +139,7 @@ func ReportOf(checks []Check) Report {
 
 // Failed reports whether a check failed.
 func Failed(checks []Check) bool {
-	for _, check := range checks {
-		if check.Verdict == VerdictFail {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(checks, func(check Check) bool { return check.Verdict == VerdictFail })
 }
 
 func checkVersion(ctx context.Context, c *starter.Client) Check {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -51,15 +52,8 @@ func differences(one, other map[string]string) []string {
 	var differing []string
 	for _, section := range slices.Sorted(maps.Keys(both)) {
 		if a, b := one[section], other[section]; a != b {
-			differing = append(differing, fmt.Sprintf("%s (%s against %s)", section, written(a), written(b)))
+			differing = append(differing, fmt.Sprintf("%s (%s against %s)", section, cmp.Or(a, "none"), cmp.Or(b, "none")))
 		}
 	}
 	return differing
-}
-
-func written(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }

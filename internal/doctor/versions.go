@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,10 +47,7 @@ func controlPlanes(pollers []*taskqueuepb.PollerInfo, now time.Time) (running []
 			continue
 		}
 		buildID := poller.GetWorkerVersionCapabilities().GetBuildId() //nolint:staticcheck // see workers.ControlOptions.Version
-		version := starter.VersionOf(buildID)
-		if version == "" {
-			version = "an unknown version"
-		}
+		version := cmp.Or(starter.VersionOf(buildID), "an unknown version")
 		running = append(running, fmt.Sprintf("%s (%s)", poller.GetIdentity(), version))
 		if !slices.Contains(known, buildID) {
 			known = append(known, buildID)

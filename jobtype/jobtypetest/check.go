@@ -1,6 +1,7 @@
 package jobtypetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"testing"
@@ -42,9 +43,7 @@ func Check(t *testing.T, handler jobtype.Handler, c Case) {
 }
 
 func (c Case) withDefaults() Case {
-	if c.Bound == 0 {
-		c.Bound = 5 * time.Second
-	}
+	c.Bound = cmp.Or(c.Bound, 5*time.Second)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package jobtypetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,18 +27,10 @@ func Detect(ctx context.Context, handler jobtype.Handler, in jobtype.DetectInput
 }
 
 func withInputDefaults(handler jobtype.Handler, in jobtype.DetectInput) jobtype.DetectInput {
-	if in.JobType == "" {
-		in.JobType = handler.Descriptor().Name
-	}
-	if in.WorkerID == "" {
-		in.WorkerID = TestWorkerID
-	}
-	if in.Sequence == 0 {
-		in.Sequence = 1
-	}
-	if in.MaxResults == 0 {
-		in.MaxResults = jobtype.DefaultPolicy().MaxJobsPerDetection
-	}
+	in.JobType = cmp.Or(in.JobType, handler.Descriptor().Name)
+	in.WorkerID = cmp.Or(in.WorkerID, TestWorkerID)
+	in.Sequence = cmp.Or(in.Sequence, 1)
+	in.MaxResults = cmp.Or(in.MaxResults, jobtype.DefaultPolicy().MaxJobsPerDetection)
 	return in
 }
 
@@ -85,24 +78,12 @@ func BatchOf(in jobtype.DetectInput, proposals []jobtype.Proposal, settings json
 }
 
 func withJobDefaults(job jobtype.Job) jobtype.Job {
-	if job.JobType == "" {
-		job.JobType = "test"
-	}
-	if job.ID == "" {
-		job.ID = "job-00001"
-	}
-	if job.GroupID == "" {
-		job.GroupID = "group/" + job.JobType + "-test"
-	}
-	if job.WorkerID == "" {
-		job.WorkerID = TestWorkerID
-	}
-	if job.Attempt == 0 {
-		job.Attempt = 1
-	}
-	if job.Fence == 0 {
-		job.Fence = int64(job.Attempt)
-	}
+	job.JobType = cmp.Or(job.JobType, "test")
+	job.ID = cmp.Or(job.ID, "job-00001")
+	job.GroupID = cmp.Or(job.GroupID, "group/"+job.JobType+"-test")
+	job.WorkerID = cmp.Or(job.WorkerID, TestWorkerID)
+	job.Attempt = cmp.Or(job.Attempt, 1)
+	job.Fence = cmp.Or(job.Fence, int64(job.Attempt))
 	return job
 }
 

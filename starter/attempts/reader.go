@@ -72,8 +72,7 @@ func (h *Reader) scheduled(event *historypb.HistoryEvent, activity *historypb.Ac
 		return
 	}
 	if k := of.find(n); adoption && k >= 0 {
-		lost := of.Attempts[k]
-		h.attempts[event.GetEventId()] = place{of: of, n: k, lost: &lost}
+		h.attempts[event.GetEventId()] = place{of: of, n: k, lost: new(of.Attempts[k])}
 		of.Attempts[k].EndedAt, of.Attempts[k].EndedAs, of.Attempts[k].Error = time.Time{}, "", ""
 		return
 	}

@@ -23,8 +23,7 @@ func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Fac
 	if err != nil {
 		return false, err
 	}
-	found := typeFacts(known)
-	facts.Type = &found
+	facts.Type = new(typeFacts(known))
 	open, err := e.client.Runs().List(ctx, starter.RunFilter{JobType: name, Running: true, Limit: explainRuns + 1})
 	if err != nil {
 		return true, err
@@ -166,8 +165,7 @@ func (e *explainer) job(ctx context.Context, found *Explanation, facts *explain.
 	if job.State == contract.JobAssigned {
 		job.State = contract.JobRunning // The group counts it as running toward its limits.
 	}
-	known := itemFacts(job)
-	facts.Item = &known
+	facts.Item = new(itemFacts(job))
 	if err := e.surroundings(ctx, facts, false); err != nil {
 		return err
 	}

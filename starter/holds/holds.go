@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,15 +57,12 @@ type Hold struct {
 
 // List returns all holds, or those of one job type. Missing facts are the error; the list has the rest.
 func List(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
-	var asking errgroup.Group
+	var asking sync.WaitGroup
 	parts, faults := make([][]Hold, 4), make([]error, 4)
 	for i, part := range []func(context.Context, *starter.Client, string) ([]Hold, error){types, admission, workers, runs} {
-		asking.Go(func() error {
-			parts[i], faults[i] = part(ctx, client, jobType)
-			return nil
-		})
+		asking.Go(func() { parts[i], faults[i] = part(ctx, client, jobType) })
 	}
-	_ = asking.Wait() // Faults are kept.
+	asking.Wait()
 	all := slices.Concat(parts...)
 	slices.SortStableFunc(all, func(a, b Hold) int { return cmp.Or(-cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Ref, b.Ref)) })
 	return all, errors.Join(faults...)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -49,11 +50,7 @@ func (e *ApplyError) Error() string {
 
 // Unwrap returns the causes.
 func (e *ApplyError) Unwrap() []error {
-	causes := make([]error, len(e.Result.Failed))
-	for i, failed := range e.Result.Failed {
-		causes[i] = failed.cause
-	}
-	return causes
+	return lists.Map(e.Result.Failed, func(failed FailedChange) error { return failed.cause })
 }
 
 // Apply carries out a plan. It reads every Schedule right before and after a write, so it does not overwrite a

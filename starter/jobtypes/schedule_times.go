@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -213,10 +214,7 @@ func renderTimes(spec *schedulepb.ScheduleSpec, most int, exact, about func(time
 		times = append(times, "cron string "+text)
 	}
 	slices.Sort(times)
-	var excluded []string
-	for _, calendar := range spec.GetExcludeStructuredCalendar() {
-		excluded = append(excluded, calendarText(calendar))
-	}
+	excluded := lists.Map(spec.GetExcludeStructuredCalendar(), calendarText)
 	parts := []string{strings.Join(first(slices.Compact(times), most), " or ")}
 	for _, text := range first(excluded, most) {
 		parts = append(parts, "except "+text)

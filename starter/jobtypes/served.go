@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	dagspec "github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // servedTimeout bounds the wait of a list for the registry; the list is useful without it.
@@ -31,10 +32,7 @@ func (c Client) AddServed(ctx context.Context, types []JobType) error {
 	if registry.Incomplete {
 		return nil
 	}
-	specs := make([]contract.JobTypeSpec, len(types))
-	for i, known := range types {
-		specs[i] = known.Spec
-	}
+	specs := lists.Map(types, func(known JobType) contract.JobTypeSpec { return known.Spec })
 	for i, known := range types {
 		for _, wanted := range Wants(known.Spec, specs) {
 			if missing := wanted.Missing(registry.Workers); missing.Lack != explain.LackNone {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	schedulepb "go.temporal.io/api/schedule/v1"
 	"go.temporal.io/api/serviceerror"
 	"google.golang.org/protobuf/proto"
@@ -15,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -80,10 +82,7 @@ func (c Client) Learned(ctx context.Context, known JobType) (Learned, error) {
 }
 
 func learnedOf(record contract.RunRecord) Learned {
-	took := make([]time.Duration, len(record.TookMS))
-	for i, ms := range record.TookMS {
-		took[i] = time.Duration(ms) * time.Millisecond
-	}
+	took := lists.Map(record.TookMS, func(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond })
 	p95, _ := window.P95(took)
 	learned := Learned{P95: jobtype.Duration(p95), Of: len(took)}
 	for _, kept := range record.Checkpoints {
@@ -119,10 +118,7 @@ func (s schedules) tell(ctx context.Context, change *calendarChange, name string
 	if change == nil {
 		return nil
 	}
-	var ids []string
-	for _, running := range info.GetRunningWorkflows() {
-		ids = append(ids, running.GetWorkflowId())
-	}
+	ids := lists.Map(info.GetRunningWorkflows(), (*commonpb.WorkflowExecution).GetWorkflowId)
 	open, err := s.client.Runs().List(ctx, starter.RunFilter{JobType: name, Running: true, Limit: maxToldRuns})
 	if err != nil {
 		return fmt.Errorf("list the submitted runs of %s for the changed windows: %w", name, err)

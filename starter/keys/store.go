@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -81,11 +82,7 @@ func New(client *starter.Client) *Store { return &Store{client} }
 // List lists all keys, oldest first.
 func (s *Store) List(ctx context.Context) ([]Key, error) {
 	held, _, err := s.read(ctx)
-	list := make([]Key, len(held.Keys))
-	for i, each := range held.Keys {
-		list[i] = each.Key
-	}
-	return list, err
+	return lists.Map(held.Keys, func(each stored) Key { return each.Key }), err
 }
 
 // Create creates a key and returns its secret, which cannot be read again.

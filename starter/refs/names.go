@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -90,7 +91,7 @@ func (r Resolver) Unknown(ctx context.Context, name string, wanted []ref.Kind) e
 		}
 	}
 	for len(near) < nearest {
-		best := suggest.Word(name, keys(known))
+		best := suggest.Word(name, slices.Sorted(maps.Keys(known)))
 		if best == "" {
 			break
 		}
@@ -127,15 +128,6 @@ func (e *unknownError) Error() string { return e.text }
 
 // Is makes errors.Is(err, starter.ErrNotFound) true.
 func (*unknownError) Is(target error) bool { return target == starter.ErrNotFound }
-
-func keys(set map[string]bool) []string {
-	all := make([]string, 0, len(set))
-	for key := range set {
-		all = append(all, key)
-	}
-	slices.Sort(all)
-	return all
-}
 
 // Names lists the names of a kind, as far as the server answers in time.
 func (r Resolver) Names(ctx context.Context, kind ref.Kind) (names []string) {

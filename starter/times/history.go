@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/values"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -93,11 +94,7 @@ func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([
 		open = appendOpen(open, listed)
 	}
 	stand(ctx, runs, open)
-	strips := make([]RunStrip, len(names))
-	for i, name := range names {
-		strips[i] = RunStrip{JobType: name, Runs: pastOf(found[name])}
-	}
-	return strips, nil
+	return lists.Map(names, func(name string) RunStrip { return RunStrip{JobType: name, Runs: pastOf(found[name])} }), nil
 }
 
 // DAGStrips returns the last runs of DAGs, fewer of a DAG with many sub-DAGs. Runs of sub-DAGs are left out.

@@ -88,8 +88,7 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 		}
 		running[i] = one.Running
 	}
-	drain := duration.DrainOf(time.Now(), running, omitted)
-	return &drain
+	return new(duration.DrainOf(time.Now(), running, omitted))
 }
 
 func busiest(attempts []attempt, of func(attempt) string) []string {

@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/reboot"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -26,11 +27,7 @@ type Reboot struct {
 
 func textOf(id string, v reboot.Verdict) Reboot {
 	said := explain.Reboot{Code: string(v.Code), Worker: id, Running: v.Running, Reported: v.Reported, Unsearched: v.Unsearched}
-	for _, attempt := range v.Attempts {
-		if attempt.Lost {
-			said.Lost++
-		}
-	}
+	said.Lost += lists.Count(v.Attempts, func(attempt reboot.NodeAttempt) bool { return attempt.Lost })
 	for _, one := range v.Alone {
 		said.Alone = append(said.Alone, one.Name)
 	}

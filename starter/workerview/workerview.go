@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -17,14 +18,7 @@ func IsOnline(worker contract.WorkerDetail) bool {
 }
 
 // Online counts the workers that are online.
-func Online(workers []contract.WorkerDetail) (n int) {
-	for _, worker := range workers {
-		if IsOnline(worker) {
-			n++
-		}
-	}
-	return n
-}
+func Online(workers []contract.WorkerDetail) int { return lists.Count(workers, IsOnline) }
 
 // ListedWorker is a worker with its load, if known.
 type ListedWorker struct {

@@ -1,6 +1,7 @@
 package fakecluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,10 +45,7 @@ type Running struct {
 
 // Serve serves the master and every server over gRPC until Stop.
 func (c *Cluster) Serve(options Options) (*Running, error) {
-	host := options.Listen
-	if host == "" {
-		host = "127.0.0.1"
-	}
+	host := cmp.Or(options.Listen, "127.0.0.1")
 	c.delay = options.Delay
 	running := &Running{}
 	start := func(port int, register func(*grpc.Server)) (int, error) {

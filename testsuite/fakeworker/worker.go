@@ -1,6 +1,7 @@
 package fakeworker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,12 +54,8 @@ func (o Options) withDefaults() Options {
 		o.JobTypes = JobTypes()
 	}
 	o.MaxDetect, o.MaxExecute = max(o.MaxDetect, 1), max(o.MaxExecute, 1)
-	if o.Heartbeat == 0 {
-		o.Heartbeat = 15 * time.Second
-	}
-	if o.Reconnect == 0 {
-		o.Reconnect = 5 * time.Second
-	}
+	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
+	o.Reconnect = cmp.Or(o.Reconnect, 5*time.Second)
 	if o.Schema == nil {
 		o.Schema = Descriptor
 	}

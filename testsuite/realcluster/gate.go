@@ -1,6 +1,7 @@
 package realcluster
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -214,10 +215,7 @@ func (g *Gate) rename(answer []byte) ([]byte, error) {
 	for _, center := range list.GetTopology().GetDataCenters() {
 		for _, rack := range center.GetRacks() {
 			for _, node := range rack.GetNodes() {
-				address := node.GetAddress()
-				if address == "" {
-					address = node.GetId()
-				}
+				address := cmp.Or(node.GetAddress(), node.GetId())
 				target, err := weed.ParseAddress(address)
 				if err != nil {
 					return nil, err

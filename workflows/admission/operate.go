@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"errors"
 
 	"go.temporal.io/sdk/workflow"
@@ -51,10 +52,7 @@ func (a *run) forgive(ctx workflow.Context, in contract.ForgiveInput) (contract.
 }
 
 func (a *run) markedOf(in contract.MarkDoneInput) admission.MarkedDone {
-	lasts := in.For
-	if lasts == 0 {
-		lasts = contract.DefaultMark
-	}
+	lasts := cmp.Or(in.For, contract.DefaultMark)
 	return admission.MarkedDone{MarkDoneInput: in, Until: a.loop.Now().Add(lasts.Std())}
 }
 

@@ -1,6 +1,7 @@
 package dagrun
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -182,10 +183,7 @@ func invalid(what string, err error) error {
 }
 
 func (r *dagRun) compile() ([]byte, error) {
-	name := r.in.SourceName
-	if name == "" {
-		name = r.in.Name
-	}
+	name := cmp.Or(r.in.SourceName, r.in.Name)
 	future := callCompileDAG(r.ctx, contract.CompileDAGInput{Name: name, Text: r.in.Source, Files: r.in.Files, Params: r.in.Params})
 	if err := workflow.Await(r.ctx, func() bool { return future.IsReady() || r.loop.Canceled() }); err != nil {
 		return nil, err

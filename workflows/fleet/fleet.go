@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -140,12 +141,7 @@ func (r *run) woken() bool {
 }
 
 func (r *run) delivered() bool {
-	for _, view := range r.sent {
-		if view.future.IsReady() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.sent, func(view sentView) bool { return view.future.IsReady() })
 }
 
 func (r *run) nextWake() time.Time {
@@ -213,8 +209,7 @@ func (r *run) continueAsNew() error {
 	}
 	in := contract.FleetInput{State: state, Audit: r.loop.Audit.State(), EndUnknown: r.loop.EndUnknown()}
 	if r.core.Configured() {
-		config := r.core.Thresholds()
-		in.Config = &config
+		in.Config = new(r.core.Thresholds())
 	}
 	return workflow.NewContinueAsNewError(r.ctx, contract.FleetWorkflow, in)
 }

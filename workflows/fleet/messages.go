@@ -161,8 +161,7 @@ func (r *run) register(ctx workflow.Context, in contract.WorkerRegistration) (co
 		switch d := decision.(type) {
 		case fleet.Accepted:
 			result.Accepted = true
-			settings := r.core.Settings(d.Incarnation)
-			result.Settings = &settings
+			result.Settings = new(r.core.Settings(d.Incarnation))
 			r.auditTakeOver(ctx, in, d.Fenced, before.Registration)
 		case fleet.Refused:
 			result.Refused, result.Stale = &d.Holder, d.Stale

@@ -26,8 +26,7 @@ func (r *groupRun) status() (contract.GroupStatus, error) {
 	status.RetryBudget = r.in.Spec.RetryBudget
 	status.IgnoresWindow = r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
 	if !r.in.DryRun && !r.apart() {
-		usual := duration.UsualOf(r.record.Good)
-		status.Usual = &usual
+		status.Usual = new(duration.UsualOf(r.record.Good))
 	}
 	return status, nil
 }

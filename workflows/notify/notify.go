@@ -5,6 +5,7 @@ package notify
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -123,12 +124,7 @@ func (r *run) test(ctx workflow.Context, in contract.TestNotificationInput) (con
 }
 
 func (r *run) knows(name string) bool {
-	for _, known := range r.watched.Receivers {
-		if known.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.watched.Receivers, func(known contract.ReceiverInfo) bool { return known.Name == name })
 }
 
 func (r *run) watch() {
@@ -165,12 +161,7 @@ func (r *run) woken() bool {
 	if r.watching != nil && r.watching.IsReady() {
 		return true
 	}
-	for _, s := range r.sent {
-		if s.future.IsReady() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.sent, func(s sent) bool { return s.future.IsReady() })
 }
 
 func (r *run) collect() {

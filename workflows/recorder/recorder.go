@@ -99,12 +99,8 @@ func (r *Recorder) operator(entry contract.AuditEntry, by sender) {
 func (r *Recorder) Add(entry contract.AuditEntry) { r.add(entry, sender{}) }
 
 func (r *Recorder) add(entry contract.AuditEntry, by sender) {
-	if entry.JobType == "" {
-		entry.JobType = r.base.JobType
-	}
-	if entry.Object == "" {
-		entry.Object = r.base.Object
-	}
+	entry.JobType = cmp.Or(entry.JobType, r.base.JobType)
+	entry.Object = cmp.Or(entry.Object, r.base.Object)
 	r.count++
 	r.fresh = true
 	info := workflow.GetInfo(r.ctx)

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,9 +36,7 @@ func Changes(before, after any) (was, is string) {
 }
 
 func setting(key, value string) string {
-	if value == "" {
-		value = "(none)"
-	}
+	value = cmp.Or(value, "(none)")
 	return fmt.Sprintf("%s: %s", key, strings.Trim(value, `"`))
 }
 

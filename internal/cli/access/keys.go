@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/keys"
 )
@@ -80,7 +81,7 @@ func (c *commands) listKeys(ctx *cli.Context, client *starter.Client) error {
 		return err
 	}
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, map[string]any{"keys": ui.OrEmpty(all)}, ui.Names(all, func(key keys.Key) string { return key.ID })...)
+		return c.Answer(ctx, map[string]any{"keys": lists.OrEmpty(all)}, ui.Names(all, func(key keys.Key) string { return key.ID })...)
 	}
 	now, listed := c.Env.Now(), ui.NewTable("ID", "NAME", "ROLE", "CREATED", "LAST USED", "STATE")
 	for _, key := range all {

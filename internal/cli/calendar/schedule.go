@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/calendar"
 )
@@ -101,7 +102,7 @@ func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error 
 		}
 	}
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, map[string]any{"past": ui.OrEmpty(past), "next": ui.OrEmpty(next)}, runsOf(past)...)
+		return c.Answer(ctx, map[string]any{"past": lists.OrEmpty(past), "next": lists.OrEmpty(next)}, runsOf(past)...)
 	}
 	c.printSchedule(ctx, past, next)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -75,7 +76,7 @@ func (c *commands) validateConfig(ctx *cli.Context) error {
 	case ctx.Bool("print"):
 		return c.printConfig(ctx, loaded)
 	case ui.WantsData(ctx):
-		return c.Answer(ctx, map[string]any{"valid": true, "faults": []string{}, "warnings": ui.OrEmpty(loaded.Warnings), "job_types": ui.SortedKeys(loaded.JobTypes)})
+		return c.Answer(ctx, map[string]any{"valid": true, "faults": []string{}, "warnings": lists.OrEmpty(loaded.Warnings), "job_types": ui.SortedKeys(loaded.JobTypes)})
 	}
 	c.Warn(loaded.Warnings)
 	c.Print("valid: %s", ui.Plural(len(loaded.JobTypes), "job type"))

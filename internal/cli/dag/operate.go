@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/refs"
 )
@@ -67,7 +68,7 @@ func inTurn(tasks []string, done string, act func(string) (contract.DAGChanged, 
 }
 
 func changed(p *ui.Program, ctx *cli.Context, ref starter.RunRef, changed contract.DAGChanged, format string, args ...any) error {
-	value := map[string]any{"workflow_id": ref.WorkflowID, "counts": changed.Counts, "tasks": ui.OrEmpty(changed.Tasks)}
+	value := map[string]any{"workflow_id": ref.WorkflowID, "counts": changed.Counts, "tasks": lists.OrEmpty(changed.Tasks)}
 	if len(changed.Redefined) > 0 {
 		value["redefined"] = changed.Redefined
 	}

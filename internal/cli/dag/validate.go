@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -89,7 +90,7 @@ func (c *commands) checkSpec(name string, params [][2]string, commands bool) (Sp
 	if err != nil {
 		return report, err
 	}
-	report.Valid, report.Warnings = true, ui.OrEmpty(filesIn(filepath.Dir(name), compiled.Warnings()))
+	report.Valid, report.Warnings = true, lists.OrEmpty(filesIn(filepath.Dir(name), compiled.Warnings()))
 	if commands {
 		report.Commands, err = taskLines(compiled, c.Env.Now())
 	}

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -210,12 +211,7 @@ func (f *follower) begin(ctx context.Context, name string) (shown string, first 
 	return shown, nil, nil
 }
 
-func newest(ticks jobtypes.Ticks) *starter.RunRef {
-	if ticks.Running != nil {
-		return ticks.Running
-	}
-	return ticks.Last
-}
+func newest(ticks jobtypes.Ticks) *starter.RunRef { return cmp.Or(ticks.Running, ticks.Last) }
 
 func nextLook(ticks jobtypes.Ticks, now time.Time) time.Duration {
 	if ticks.Next.IsZero() {

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,10 +203,7 @@ func nodeOptions(ctx *cli.Context) (app.NodeOptions, error) {
 	if err != nil {
 		return app.NodeOptions{}, err
 	}
-	id := ctx.String("id")
-	if id == "" {
-		id = hostID()
-	}
+	id := cmp.Or(ctx.String("id"), hostID())
 	if err := jobtype.ValidateName(id); err != nil {
 		return app.NodeOptions{}, ui.Usagef("--id: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -45,11 +46,7 @@ func (e *entry) node(label [2]string) *yaml.Node {
 		add(schedule, "timezone", text(e.timezone))
 	}
 	add(schedule, "jitter", text(e.jitter))
-	words := make([]string, len(e.command))
-	for i, word := range e.command {
-		words[i] = strings.ReplaceAll(word, "{{", "{{`{{`}}")
-	}
-	add(program, "command", list(words))
+	add(program, "command", list(lists.Map(e.command, func(word string) string { return strings.ReplaceAll(word, "{{", "{{`{{`}}") })))
 	for _, pair := range [][2]string{{"user", e.user}, {"group", e.group}, {"dir", e.dir}, {"umask", e.umask}, {"ionice", e.ionice}, {"stdin", e.stdin}} {
 		add(program, pair[0], text(strings.ReplaceAll(pair[1], "{{", "{{`{{`}}")))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 type selection struct {
@@ -73,9 +74,5 @@ func missing(workers []contract.WorkerDetail, labels map[string]string) error {
 }
 
 func inWords(labels map[string]string) string {
-	pairs := make([]string, 0, len(labels))
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, "label "+key+"="+labels[key])
-	}
-	return strings.Join(pairs, " and ")
+	return strings.Join(lists.Map(slices.Sorted(maps.Keys(labels)), func(key string) string { return "label " + key + "=" + labels[key] }), " and ")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -39,10 +40,7 @@ func (r request) compile() (*spec.Compiled, error) {
 	if r.serial {
 		atOnce, onFailure = 1, "stop"
 	}
-	literal := make([]string, len(r.command))
-	for i, word := range r.command {
-		literal[i] = escape(word)
-	}
+	literal := lists.Map(r.command, escape)
 	document, err := json.Marshal(map[string]any{
 		"version": 1, "name": dagName, "concurrency": atOnce, "on_failure": onFailure,
 		"tasks": []any{map[string]any{

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -97,7 +98,7 @@ func (c *commands) listAudit(ctx *cli.Context, client *starter.Client, jobType, 
 		return c.followAudit(ctx, client, filter, found)
 	}
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, ui.OrEmpty(found.Entries), ui.Names(found.Entries, auditObjectOf)...)
+		return c.Answer(ctx, lists.OrEmpty(found.Entries), ui.Names(found.Entries, auditObjectOf)...)
 	}
 	c.printAudit(found.Entries, false)
 	return nil

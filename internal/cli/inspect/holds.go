@@ -10,6 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/holds"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -41,7 +42,7 @@ Examples:
 			}
 			c.Note(err)
 			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"holds": ui.OrEmpty(listed)}, held(listed)...)
+				return c.Answer(ctx, map[string]any{"holds": lists.OrEmpty(listed)}, held(listed)...)
 			}
 			c.PrintTable(holdsTable(listed, c.Env.Now()), "nothing is held back")
 			return nil

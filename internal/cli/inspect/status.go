@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -159,24 +160,17 @@ func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 // A failed request is noted and does not stop the others.
 func statusOf(ctx context.Context, client *starter.Client, now, since time.Time) status {
 	found := status{Since: since, Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}, Needs: []explain.Need{}}
-	var asking errgroup.Group
+	var asking sync.WaitGroup
 	var ahead calendar.Forecast
 	faults := make([]error, 9)
-	asking.Go(func() error {
-		found.Running, faults[0] = openRuns(ctx, client)
-		return nil
-	})
-	asking.Go(func() error {
-		found.Failed, found.Recovered, faults[1] = failedSince(ctx, client, since)
-		return nil
-	})
-	asking.Go(func() error {
+	asking.Go(func() { found.Running, faults[0] = openRuns(ctx, client) })
+	asking.Go(func() { found.Failed, found.Recovered, faults[1] = failedSince(ctx, client, since) })
+	asking.Go(func() {
 		if found.jobTypes, faults[2] = jobtypes.Of(client).List(ctx); faults[2] == nil {
 			faults[3] = errors.Join(jobtypes.Of(client).AddHolds(ctx, found.jobTypes), jobtypes.Of(client).AddServed(ctx, found.jobTypes))
 		}
-		return nil
 	})
-	asking.Go(func() error {
+	asking.Go(func() {
 		var all []contract.WorkerDetail
 		all, faults[4] = client.Workers().List(ctx, contract.WorkersQueryInput{})
 		for _, worker := range all {
@@ -184,25 +178,12 @@ func statusOf(ctx context.Context, client *starter.Client, now, since time.Time)
 				found.Workers = append(found.Workers, worker)
 			}
 		}
-		return nil
 	})
-	asking.Go(func() error {
-		ahead, faults[5] = calendar.ForecastOf(ctx, client, now, dueWithin)
-		return nil
-	})
-	asking.Go(func() error {
-		found.Untold, faults[6] = failingReceivers(ctx, client)
-		return nil
-	})
-	asking.Go(func() error {
-		found.Skipped, faults[7] = skippedSince(ctx, client, since)
-		return nil
-	})
-	asking.Go(func() error {
-		found.Needs, faults[8] = explainer.NeedsPerson(ctx, client)
-		return nil
-	})
-	_ = asking.Wait() // Faults are noted.
+	asking.Go(func() { ahead, faults[5] = calendar.ForecastOf(ctx, client, now, dueWithin) })
+	asking.Go(func() { found.Untold, faults[6] = failingReceivers(ctx, client) })
+	asking.Go(func() { found.Skipped, faults[7] = skippedSince(ctx, client, since) })
+	asking.Go(func() { found.Needs, faults[8] = explainer.NeedsPerson(ctx, client) })
+	asking.Wait()
 	for _, err := range single(faults) {
 		if !slices.Contains(found.Unknown, err.Error()) {
 			found.Unknown, found.faults = append(found.Unknown, err.Error()), append(found.faults, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -54,7 +55,7 @@ func (c *commands) list(ctx *cli.Context, client *starter.Client) error {
 		types = slices.DeleteFunc(types, func(known jobtypes.JobType) bool { return !slices.Contains(outcomes, string(lastOf(known).Outcome)) })
 	}
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, map[string]any{"job_types": ui.OrEmpty(types)}, ui.Names(types, func(known jobtypes.JobType) string { return known.Name })...)
+		return c.Answer(ctx, map[string]any{"job_types": lists.OrEmpty(types)}, ui.Names(types, func(known jobtypes.JobType) string { return known.Name })...)
 	}
 	c.printJobTypes(types, len(outcomes) > 0)
 	return nil

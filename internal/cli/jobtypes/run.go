@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -114,11 +115,7 @@ func (c *commands) overlaid(ctx *cli.Context, client *starter.Client, spec contr
 }
 
 func paramNames(params [][2]string) []string {
-	names := make([]string, len(params))
-	for i, param := range params {
-		names[i] = param[0]
-	}
-	return names
+	return lists.Map(params, func(param [2]string) string { return param[0] })
 }
 
 // ran reports a run that was just started. With --wait it follows the run to its end.
@@ -201,7 +198,7 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client, name string)
 		return err
 	}
 	if ui.WantsData(ctx) {
-		result.Proposals = ui.OrEmpty(result.Proposals)
+		result.Proposals = lists.OrEmpty(result.Proposals)
 		err = c.Answer(ctx, result)
 	} else {
 		c.printProposals(result)

@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -82,10 +83,7 @@ func failedItem(item contract.JobError) string {
 }
 
 func byWorker(counts map[string]int) string {
-	parts := make([]string, 0, len(counts))
-	for _, worker := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%s %d", worker, counts[worker]))
-	}
+	parts := lists.Map(slices.Sorted(maps.Keys(counts)), func(worker string) string { return fmt.Sprintf("%s %d", worker, counts[worker]) })
 	return strings.Join(parts, ", ")
 }
 

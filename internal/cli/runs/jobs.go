@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/target"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -130,7 +131,7 @@ func (c *commands) answerItems(ctx *cli.Context, items []starter.Item, total int
 		list()
 		return nil
 	}
-	answer := map[string]any{"items": ui.OrEmpty(items), "total": total}
+	answer := map[string]any{"items": lists.OrEmpty(items), "total": total}
 	if more {
 		answer["more"] = true
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -77,7 +78,7 @@ func (c *commands) listRuns(ctx *cli.Context, client *starter.Client, of target.
 	}
 	c.runSorting().Sort(ctx, runs)
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, map[string]any{"runs": ui.OrEmpty(runs)}, ui.Names(runs, func(run starter.Run) string { return run.WorkflowID })...)
+		return c.Answer(ctx, map[string]any{"runs": lists.OrEmpty(runs)}, ui.Names(runs, func(run starter.Run) string { return run.WorkflowID })...)
 	}
 	now := c.Env.Now()
 	listed := ui.NewTable("RUN", "OF", "STATE", "ITEMS", "STARTED", "TOOK", "PACE", "+ENDED", "+RUN ID", "+SUBMISSION", "+CAUSE")

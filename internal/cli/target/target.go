@@ -10,6 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/refs"
@@ -140,10 +141,7 @@ func (a Accepts) named(ctx context.Context, client *starter.Client, t Target) (T
 
 // String lists the accepted forms.
 func (a Accepts) String() string {
-	var all []string
-	for _, kind := range a.Named {
-		all = append(all, strings.ToUpper(string(kind)))
-	}
+	all := lists.Map(a.Named, func(kind ref.Kind) string { return strings.ToUpper(string(kind)) })
 	if a.Runs {
 		all = append(all, "RUN")
 	}

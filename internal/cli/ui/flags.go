@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -180,10 +181,7 @@ func CheckArguments(c *cli.Context) error {
 		return Usagef("%s is missing: see %s --help", words[n], HelpName(c))
 	case n > high:
 		word, meant := c.Args().Get(high), ""
-		var known []string
-		for _, sub := range c.Command.Subcommands {
-			known = append(known, sub.Name)
-		}
+		known := lists.Map(c.Command.Subcommands, func(sub *cli.Command) string { return sub.Name })
 		if guess := suggest.Word(word, known); guess != "" {
 			meant = fmt.Sprintf("did you mean %q? ", guess)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/jsonout"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // The values of --output.
@@ -117,11 +118,7 @@ func (c *Program) answer(format string, value any, indent, separator string, nam
 
 // Names are the ids of a list, for --output name.
 func Names[T any](list []T, name func(T) string) []string {
-	names := make([]string, len(list))
-	for i, each := range list {
-		names[i] = name(each)
-	}
-	return names
+	return lists.Map(list, name)
 }
 
 // PrintTable prints a table. On a terminal its last column gives way; in a pipe nothing is cut.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"regexp"
 	"strings"
 )
@@ -17,11 +18,7 @@ func NewRenaming(name string, commands []string) *Renaming {
 	if name == "" || name == ProgramName {
 		return nil
 	}
-	words := make([]string, len(commands))
-	for i, command := range commands {
-		words[i] = regexp.QuoteMeta(command)
-	}
-	line := ProgramName + "( (?:--?[a-z]|(?:COMMAND|help|man|" + strings.Join(words, "|") + ")\\b))"
+	line := ProgramName + "( (?:--?[a-z]|(?:COMMAND|help|man|" + strings.Join(lists.Map(commands, regexp.QuoteMeta), "|") + ")\\b))"
 	return &Renaming{name: name, commands: regexp.MustCompile(`(?m)(^|[^\w/.-])` + line)}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // StdinName stands for standard input on a command line, StdinFile in messages.
@@ -46,11 +47,7 @@ func (p *ParamFlag) String() string {
 	if p == nil {
 		return ""
 	}
-	parts := make([]string, len(p.Given))
-	for i, each := range p.Given {
-		parts[i] = each[0] + "=" + each[1]
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(lists.Map(p.Given, func(each [2]string) string { return each[0] + "=" + each[1] }), " ")
 }
 
 // Pairs returns the values of a [ParamFlag].

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -79,14 +80,6 @@ func (c *Program) Confirm(ctx context.Context, question string) (bool, error) {
 // ProgramName is how commands are typed.
 const ProgramName = "roundsman"
 
-// OrEmpty makes an empty list of JSON out of nil.
-func OrEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
 // Done confirms an action: value as JSON, or a line for people.
 func (c *Program) Done(ctx *cli.Context, value any, format string, args ...any) error {
 	if WantsData(ctx) {
@@ -98,14 +91,11 @@ func (c *Program) Done(ctx *cli.Context, value any, format string, args ...any) 
 
 // SettingsChanged confirms the changes of a set command.
 func (c *Program) SettingsChanged(ctx *cli.Context, value map[string]any, what string, changed []contract.FieldChange) error {
-	value["changed"] = OrEmpty(changed)
+	value["changed"] = lists.OrEmpty(changed)
 	if len(changed) == 0 {
 		return c.Done(ctx, value, "%s: it is so already", what)
 	}
-	lines := make([]string, len(changed))
-	for i, field := range changed {
-		lines[i] = what + ": " + field.String()
-	}
+	lines := lists.Map(changed, func(field contract.FieldChange) string { return what + ": " + field.String() })
 	return c.Done(ctx, value, "%s", strings.Join(lines, "\n"))
 }
 

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
@@ -41,12 +43,7 @@ func (c *Program) Load(ctx *cli.Context, known []jobtype.Descriptor) (*config.Co
 
 // Describes reports whether a handler of this name is among descriptors.
 func Describes(descriptors []jobtype.Descriptor, name string) bool {
-	for _, descriptor := range descriptors {
-		if descriptor.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(descriptors, func(descriptor jobtype.Descriptor) bool { return descriptor.Name == name })
 }
 
 // Warn prints the warnings of a configuration.

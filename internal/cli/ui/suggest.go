@@ -8,19 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
-	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
-const (
-	// suggestWithin bounds the search for a suggestion, because the error itself is complete.
-	suggestWithin = 300 * time.Millisecond
-	// suggestDAGs is the number of newest DAG runs that are searched.
-	suggestDAGs = 200
-)
+// suggestWithin bounds the search for a suggestion, because the error itself is complete.
+const suggestWithin = 300 * time.Millisecond
 
 // suggest adds a suggestion to each of joined errors, which stay apart for [Env.Finish].
 func (*Program) suggest(ctx context.Context, client *starter.Client, err error) error {
@@ -49,28 +45,11 @@ func suggestOne(ctx context.Context, client *starter.Client, err error) error {
 	return fmt.Errorf("%w; did you mean %s?", err, meant)
 }
 
-func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
+func namesOf(ctx context.Context, client *starter.Client, kind string) []string {
 	ctx, cancel := context.WithTimeout(ctx, suggestWithin)
 	defer cancel()
-	switch kind {
-	case "job type", "run":
-		types, _ := jobtypes.Of(client).List(ctx)
-		for _, t := range types {
-			names = append(names, t.Name)
-		}
-	case "worker":
-		workers, _ := client.Workers().List(ctx, contract.WorkersQueryInput{})
-		for _, w := range workers {
-			names = append(names, w.Registration.ID)
-		}
-	case "run of DAG":
-		runs, _ := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindDAG, Limit: suggestDAGs})
-		for _, run := range runs {
-			names = append(names, run.DAG)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	kinds := map[string]ref.Kind{"job type": ref.JobType, "run": ref.JobType, "worker": ref.Worker, "run of DAG": ref.DAG}
+	return refs.Of(client).Names(ctx, kinds[kind])
 }
 
 // likely returns nothing for a name that exists: then a part of the thing is missing.

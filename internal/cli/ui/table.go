@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Paint is how a cell looks on a terminal with colors.
@@ -71,10 +72,7 @@ const (
 
 // Write prints the table. Beyond width, the last column gives way; 0 is no bound.
 func (t *Table) Write(w io.Writer, colors, wide bool, width int) {
-	titles := make([]Cell, len(t.Header))
-	for i, name := range t.Header {
-		titles[i] = Cell{Text: strings.TrimPrefix(name, WideOnly), Paint: Faint}
-	}
+	titles := lists.Map(t.Header, func(name string) Cell { return Cell{Text: strings.TrimPrefix(name, WideOnly), Paint: Faint} })
 	var rows [][]Cell
 	for _, row := range append([][]Cell{titles}, t.Rows...) {
 		var shown []Cell

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -68,7 +69,7 @@ func ListResources(p *ui.Program, ctx *cli.Context, client *starter.Client, only
 		}
 	}
 	if ui.WantsData(ctx) {
-		return p.Answer(ctx, map[string]any{"lanes": ui.OrEmpty(view.Lanes), "pools": ui.OrEmpty(view.Pools), "objects": ui.OrEmpty(view.Objects)})
+		return p.Answer(ctx, map[string]any{"lanes": lists.OrEmpty(view.Lanes), "pools": lists.OrEmpty(view.Pools), "objects": lists.OrEmpty(view.Objects)})
 	}
 	listed := ui.NewTable("KIND", "NAME", "IN USE", "WAITING", "SINCE", "HELD BY")
 	for _, l := range locksOf(view) {
@@ -177,7 +178,7 @@ func (c *commands) pastHolders(ctx *cli.Context, client *starter.Client, of ref.
 		return err
 	}
 	if ui.WantsData(ctx) {
-		past.Grants = ui.OrEmpty(past.Grants)
+		past.Grants = lists.OrEmpty(past.Grants)
 		return c.Answer(ctx, past, ui.Names(past.Grants, func(g contract.PastGrant) string { return g.WorkflowID })...)
 	}
 	listed := ui.NewTable("RELEASED", "HELD", "WAITED", "WHAT", "BY", "+FOR")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/workerview"
 )
@@ -83,10 +84,7 @@ func (c *commands) showWorker(worker workerview.ShownWorker, mayReboot string) {
 }
 
 func countsOf(counts map[string]int) string {
-	var listed []string
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		listed = append(listed, fmt.Sprintf("%s %d", name, counts[name]))
-	}
+	listed := lists.Map(slices.Sorted(maps.Keys(counts)), func(name string) string { return fmt.Sprintf("%s %d", name, counts[name]) })
 	return strings.Join(listed, ", ")
 }
 

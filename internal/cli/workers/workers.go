@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/workerview"
 )
@@ -156,11 +157,7 @@ func handlersOf(registration contract.WorkerRegistration) string {
 }
 
 func labelsOf(labels map[string]string) string {
-	parts := make([]string, 0, len(labels))
-	for _, key := range ui.SortedKeys(labels) {
-		parts = append(parts, key+"="+labels[key])
-	}
-	return strings.Join(parts, ",")
+	return strings.Join(lists.Map(ui.SortedKeys(labels), func(key string) string { return key + "=" + labels[key] }), ",")
 }
 
 // Operate changes the mode of a worker, or removes it.

@@ -31,9 +31,7 @@ type accessedKey struct{}
 // Identified adds the caller to the access log's line of a request.
 func Identified(ctx context.Context, caller Caller) {
 	if line, is := ctx.Value(accessedKey{}).(*accessed); is {
-		if caller.Address == "" {
-			caller.Address = guard.ClientAddress(ctx)
-		}
+		caller.Address = cmp.Or(caller.Address, guard.ClientAddress(ctx))
 		line.caller = caller
 	}
 }
@@ -84,10 +82,7 @@ func (l *accessed) attributes(status int, took time.Duration, bare bool) []slog.
 	if bare { // A caller refused early has no Via.
 		l.caller.Via = contract.ViaGateway
 	}
-	operation := l.operation
-	if operation == "" {
-		operation = jobtype.Clip(l.method+" "+pathWithoutLease(l.path), mostLogged)
-	}
+	operation := cmp.Or(l.operation, jobtype.Clip(l.method+" "+pathWithoutLease(l.path), mostLogged))
 	return []slog.Attr{
 		slog.String("who", l.caller.Name), slog.String("via", viaOf(l.caller, l.verb)), slog.String("auth", l.caller.Auth), slog.String("address", l.caller.Address),
 		slog.String("operation", operation), slog.Int("status", status), slog.Duration("duration", took.Round(time.Microsecond)),

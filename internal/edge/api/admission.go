@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -113,7 +114,7 @@ func (a *API) listLanes(ctx context.Context, call *Call, in *struct{ Listing }) 
 		return laneList{}, err
 	}
 	names := func(l contract.AdmissionLane) string { return l.Name }
-	return laneList{orEmpty(view.Lanes), view.Recovering, pageOf(a, "lanes", view, view.Lanes, names, view.LaneCount)}, nil
+	return laneList{lists.OrEmpty(view.Lanes), view.Recovering, pageOf(a, "lanes", view, view.Lanes, names, view.LaneCount)}, nil
 }
 
 func (a *API) listPools(ctx context.Context, call *Call, in *struct{ Listing }) (poolList, error) {
@@ -122,7 +123,7 @@ func (a *API) listPools(ctx context.Context, call *Call, in *struct{ Listing }) 
 		return poolList{}, err
 	}
 	names := func(p contract.AdmissionPool) string { return p.Name }
-	return poolList{orEmpty(view.Pools), pageOf(a, "pools", view, view.Pools, names, view.PoolCount)}, nil
+	return poolList{lists.OrEmpty(view.Pools), pageOf(a, "pools", view, view.Pools, names, view.PoolCount)}, nil
 }
 
 func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
@@ -146,7 +147,7 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 	if is404(err) {
 		return list, nil // There was no request yet.
 	}
-	list.Grants, list.Kept, list.Released = orEmpty(past.Grants), past.Kept, past.Released
+	list.Grants, list.Kept, list.Released = lists.OrEmpty(past.Grants), past.Kept, past.Released
 	if past.More {
 		list.Next = a.cursors.At(name, strconv.FormatInt(past.Grants[len(past.Grants)-1].Seq, 10))
 	}
@@ -159,7 +160,7 @@ func (a *API) listObjects(ctx context.Context, call *Call, in *struct{ Listing }
 		return objectList{}, err
 	}
 	names := func(o contract.AdmissionThing) string { return o.Name }
-	return objectList{orEmpty(view.Objects), pageOf(a, "objects", view, view.Objects, names, view.ObjectCount)}, nil
+	return objectList{lists.OrEmpty(view.Objects), pageOf(a, "objects", view, view.Objects, names, view.ObjectCount)}, nil
 }
 
 // seen is one page of admission as it was at a time.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -87,7 +88,7 @@ type API struct {
 	viewed     map[string]viewable
 	streams    streams
 	turns      etag.Turns
-	known      *lists
+	known      *sharedLists
 	visibility *rate.Limiter
 	away       atomic.Bool
 }
@@ -95,9 +96,7 @@ type API struct {
 // New assembles the API. Without a client it can only return its document.
 func New(options Options) *API {
 	shapeHuma()
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	a := &API{
 		catalog: newCatalog(), cursors: cursor.Signer{Secret: options.Secret}, options: options, live: options.Live, viewed: map[string]viewable{},
 		known: newLists(options.Client, options.Logger), visibility: rate.NewLimiter(rate.Every(visibleApart), 1),

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/guard"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // bulkParallel bounds the parallel requests, within a namespace's limits.
@@ -73,11 +74,7 @@ func (a *API) bulk() {
 			})
 		}
 		group.Wait()
-		for _, result := range results.Results {
-			if result.Status >= http.StatusBadRequest {
-				results.Failed++
-			}
-		}
+		results.Failed += lists.Count(results.Results, func(result BulkResult) bool { return result.Status >= http.StatusBadRequest })
 		return results, nil
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/itemlist"
@@ -140,7 +141,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 	if in.Times && err == nil && in.Ref().Kind() == starter.KindDAG {
 		found, err = call.withTimes(ctx, in.Ref(), found)
 	}
-	return itemList{orEmpty(starter.Listed(found)), page}, err
+	return itemList{lists.OrEmpty(starter.Listed(found)), page}, err
 }
 
 // mostSearched bounds the runs that one request searches.
@@ -198,7 +199,7 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 	if answer.Next, answer.Searched = next, len(runs); len(runs) > 0 {
 		answer.BackTo = runs[len(runs)-1].Started
 	}
-	answer.Items = orEmpty(starter.Listed(seen))
+	answer.Items = lists.OrEmpty(starter.Listed(seen))
 	return answer, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -222,10 +223,7 @@ func (a *API) jobTypeKeys(tag, one string) {
 		}
 	},
 	) (contract.HoldResult, error) {
-		lasts := in.Body.For
-		if lasts == 0 {
-			lasts = contract.DefaultMark
-		}
+		lasts := cmp.Or(in.Body.For, contract.DefaultMark)
 		if lasts < contract.MinBudgetTime || lasts > contract.MaxDisableFor {
 			return contract.HoldResult{}, problem.Newf(http.StatusUnprocessableEntity, "", "for is %s: write 1s to 365d", lasts)
 		}
@@ -309,7 +307,7 @@ func setJobType(ctx context.Context, call *Call, in *setPolicy) (SettingsChanged
 		return SettingsChanged{}, problem.New(http.StatusUnprocessableEntity, "", "params are no setting of the policy: change them in the configuration").With("roundsman set NAME params.KEY=VALUE")
 	}
 	changed, err := jobtypes.Of(call.Client).Set(ctx, in.Name, change)
-	return SettingsChanged{JobType: in.Name, Changed: orEmpty(changed)}, err
+	return SettingsChanged{JobType: in.Name, Changed: lists.OrEmpty(changed)}, err
 }
 
 func runJobType(ctx context.Context, call *Call, in *struct {
@@ -333,11 +331,4 @@ func detectJobType(ctx context.Context, call *Call, in *JobTypePath) (starter.Ru
 		return starter.RunRef{}, err
 	}
 	return call.Client.Runs().StartDryRun(ctx, known.Spec, cmp.Or(call.Request, time.Now().UTC().Format("20060102t150405.000")))
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -10,12 +10,17 @@ import (
 
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter/keys"
 )
 
 type keyList struct {
 	Keys []keys.Key `json:"keys"`
 	Page
+}
+
+type keyPath struct {
+	ID string `path:"id" maxLength:"32"`
 }
 
 // CreatedKey is a key with its secret, which cannot be read again.
@@ -47,10 +52,7 @@ func (a *API) keys() {
 	Add(a, Operation{
 		ID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Tag: tag, Summary: "Replace an API key by one with the same rights; the old one is refused within 5 seconds",
 		May: change, Status: http.StatusCreated, Once: true,
-	}, func(ctx context.Context, call *Call, in *struct {
-		ID string `path:"id" maxLength:"32"`
-	},
-	) (CreatedKey, error) {
+	}, func(ctx context.Context, call *Call, in *keyPath) (CreatedKey, error) {
 		key, secret, err := keys.New(call.Client).Rotate(ctx, in.ID, call.Name)
 		return CreatedKey{key, secret}, withSecret(err, secret)
 	})
@@ -63,10 +65,7 @@ func (a *API) keys() {
 	Add(a, Operation{
 		ID: "revoke-key", Method: http.MethodPost, Path: "/keys/{id}/revoke", Tag: tag, Summary: "Revoke an API key: it is refused within 5 seconds",
 		May: change,
-	}, func(ctx context.Context, call *Call, in *struct {
-		ID string `path:"id" maxLength:"32"`
-	},
-	) (keys.Key, error) {
+	}, func(ctx context.Context, call *Call, in *keyPath) (keys.Key, error) {
 		return keys.New(call.Client).Revoke(ctx, in.ID, call.Name)
 	})
 	Add(a, Operation{
@@ -104,7 +103,7 @@ type accessQuery struct {
 }
 
 func (a *API) accessOf(in *accessQuery) Access {
-	shown := Access{Auth: "none", Keys: a.options.Keys, Roles: []RoleShown{}, Bindings: orEmpty(a.options.Bindings), Grants: []access.Granted{}}
+	shown := Access{Auth: "none", Keys: a.options.Keys, Roles: []RoleShown{}, Bindings: lists.OrEmpty(a.options.Bindings), Grants: []access.Granted{}}
 	if a.options.LogIn {
 		shown.Auth = "login"
 	}
@@ -118,7 +117,7 @@ func (a *API) accessOf(in *accessQuery) Access {
 	}
 	if in.Name != "" || len(in.Groups) > 0 {
 		rights := access.Policy{Roles: a.options.Roles, Bindings: a.options.Bindings}.Rights(access.Subject{Name: in.Name, Groups: in.Groups})
-		shown.Grants = orEmpty(rights.Granted())
+		shown.Grants = lists.OrEmpty(rights.Granted())
 	}
 	return shown
 }

@@ -15,8 +15,8 @@ import (
 // mostReread job types are read one by one after changes, out of the newest mostChanges.
 const mostReread, mostChanges = 20, 200
 
-// lists cost calls to visibility. All callers share them for a second, whatever their rights.
-type lists struct {
+// sharedLists cost calls to visibility. All callers share them for a second, whatever their rights.
+type sharedLists struct {
 	client    *starter.Client
 	logger    *slog.Logger
 	jobTypes  *feed.Source[[]jobtypes.JobType]
@@ -25,14 +25,14 @@ type lists struct {
 	ended map[starter.RunRef]jobtypes.ScheduledRun
 }
 
-func newLists(client *starter.Client, logger *slog.Logger) *lists {
-	l := &lists{client: client, logger: logger}
+func newLists(client *starter.Client, logger *slog.Logger) *sharedLists {
+	l := &sharedLists{client: client, logger: logger}
 	l.jobTypes = feed.NewSource(survives(logger, l.fetchJobTypes))
 	l.admission = feed.NewSource(survives(logger, l.fetchAdmission))
 	return l
 }
 
-func (l *lists) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
+func (l *sharedLists) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 	types := jobtypes.Of(l.client)
 	all, err := types.List(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (l *lists) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 }
 
 // changedLately returns recently changed job types from the audit log: visibility may lag.
-func (l *lists) changedLately(ctx context.Context) []string {
+func (l *sharedLists) changedLately(ctx context.Context) []string {
 	found, err := l.client.Audit().Read(ctx, contract.AuditFilter{
 		Since: time.Now().Add(-visibleEvery), Kind: contract.AuditOperator, Object: contract.ScheduleID(""), Limit: mostChanges,
 	})
@@ -86,7 +86,7 @@ func (l *lists) changedLately(ctx context.Context) []string {
 	return names
 }
 
-func (l *lists) fetchAdmission(ctx context.Context) (contract.AdmissionView, error) {
+func (l *sharedLists) fetchAdmission(ctx context.Context) (contract.AdmissionView, error) {
 	return l.client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -103,7 +104,7 @@ func (a *API) runs() {
 			return RunSettingsChanged{}, err
 		}
 		changed, err := call.Client.Runs().Set(ctx, in.Ref(), override.Change(in.Body))
-		return RunSettingsChanged{WorkflowID: in.Ref().WorkflowID, Changed: orEmpty(changed)}, err
+		return RunSettingsChanged{WorkflowID: in.Ref().WorkflowID, Changed: lists.OrEmpty(changed)}, err
 	})
 	a.runActions(tag, one)
 }
@@ -268,8 +269,7 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 	list.Next = next
 	list.Runs = access.Filter(call.Rights, call.operation.May, found, func(run starter.Run) access.Scope { return access.Scope{JobType: run.JobType, DAG: run.DAG} })
 	if next == "" && in.Cursor == "" {
-		total := len(list.Runs)
-		list.Total = &total
+		list.Total = new(len(list.Runs))
 	}
 	return list, nil
 }

@@ -94,8 +94,7 @@ func (a *API) serverAnswers(ctx context.Context, call *Call, _ *struct{}) (Serve
 func topic[I, O any](a *API, t feed.Topic, operation string, answer func(context.Context, *Call, *I) (O, error), in *I) {
 	a.live.Declare(t)
 	a.viewed[t.Name] = viewable{a.needs[operation], func(ctx context.Context, call *Call) (any, error) {
-		given := *in
-		return answer(ctx, call, &given)
+		return answer(ctx, call, new(*in))
 	}}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"embed"
 	"errors"
@@ -132,10 +133,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the console is read with GET; operations are at /api/v1", http.StatusMethodNotAllowed)
 		return
 	}
-	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
-	if name == "" {
-		name = index
-	}
+	name := cmp.Or(strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/"), index)
 	found, ok := h.pages[name]
 	if !ok {
 		http.Error(w, "there is no such page: the console is at /, its pages behind the #", http.StatusNotFound)

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/draw"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -200,10 +201,7 @@ func (g *RunGraph) around(view *graphView, in graphInput) error {
 	shown := slices.Concat(needs[:min(len(needs), mostAround)], []int{at}, after[:min(len(after), mostAround)])
 	slices.Sort(shown)
 	shown = slices.Compact(shown)
-	groups := make([]group, len(shown))
-	for k, i := range shown {
-		groups[k] = group{name: picture.ID(i), tasks: []int{i}}
-	}
+	groups := lists.Map(shown, func(i int) group { return group{name: picture.ID(i), tasks: []int{i}} })
 	g.Task = &starter.Listed([]starter.Item{task})[0]
 	return g.draw(view, groups, nil, in.Width)
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -44,11 +45,7 @@ func (v *graphView) task(i int) starter.Item {
 }
 
 func (v *graphView) tasks(of []int) []starter.Item {
-	all := make([]starter.Item, len(of))
-	for k, i := range of {
-		all[k] = v.task(i)
-	}
-	return all
+	return lists.Map(of, v.task)
 }
 
 const mostSubDAGs = 16

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -116,10 +117,7 @@ func mapOf(ref starter.RunRef, jobs []byte) RunMap {
 }
 
 func failuresOf(ref starter.RunRef, items []starter.Item, total int) RunFailures {
-	failed := make([]contract.JobError, len(items))
-	for i, item := range items {
-		failed[i] = contract.JobError{DedupeKey: item.DedupeKey, Message: item.Error, JobID: item.ID, Worker: item.Worker, Items: item.Items, Attempts: item.Attempt}
-	}
+	failed := lists.Map(items, starter.Item.JobError)
 	groups := explain.GroupFailures(failed)
 	found := RunFailures{WorkflowID: ref.WorkflowID, Failed: total, Causes: []Cause{}, More: max(0, len(groups)-mostCauses), Uncounted: total - len(items), AsOf: time.Now().UTC()}
 	causes := map[string]int{}

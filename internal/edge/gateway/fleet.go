@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -106,10 +107,7 @@ func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
 	f.mu.Lock()
 	at := time.Now()
 	f.next, f.at = nil, at
-	of := make([]contract.Incarnation, 0, len(q.of))
-	for who := range q.of {
-		of = append(of, who)
-	}
+	of := slices.Collect(maps.Keys(q.of))
 	f.mu.Unlock()
 	found, err := f.registry.Standing(ctx, of)
 	f.mu.Lock()

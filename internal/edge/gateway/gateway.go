@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,9 +58,7 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	known, server := registry.New(o.Client), jobs.NewServer(o.Client, pages.NewStore(o.Client, o.Namespace, o.Converter))
 	return &Gateway{
 		service: o.Client.WorkflowService(), server: server, commons: jobs.NewCommons(server), registry: known, fleet: newFleet(known),
@@ -160,15 +159,9 @@ func (in Registration) registration() (contract.WorkerRegistration, error) {
 		ID: in.ID, Instance: in.Instance, Host: in.Host, PID: in.PID, Version: in.Version, Labels: in.Labels, JobTypes: in.JobTypes,
 		MaxDetect: slots(in.MaxDetect), MaxExecute: slots(in.MaxExecute), TakeOver: in.TakeOver, Remote: true,
 	}
-	if r.Instance == "" {
-		r.Instance = randomInstance()
-	}
-	if r.ID == "" {
-		r.ID = "remote-" + strings.ToLower(randomInstance())
-	}
-	if r.Host == "" {
-		r.Host = "unknown"
-	}
+	r.Instance = cmp.Or(r.Instance, randomInstance())
+	r.ID = cmp.Or(r.ID, "remote-"+strings.ToLower(randomInstance()))
+	r.Host = cmp.Or(r.Host, "unknown")
 	var faults []error
 	if err := jobtype.ValidateName(r.ID); err != nil {
 		faults = append(faults, fmt.Errorf("id: %w", err))

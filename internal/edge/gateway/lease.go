@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -174,9 +175,7 @@ func (l Lease) end(ctx context.Context, kind contract.FailureKind, in Failure) e
 	if err := jobs.CheckCheckpoint(in.Checkpoint); err != nil {
 		return invalid(err)
 	}
-	if in.Message == "" {
-		in.Message = string(kind)
-	}
+	in.Message = cmp.Or(in.Message, string(kind))
 	if l.leased.Detection {
 		err := l.worker.g.server.Complete(ctx, l.leased.Token, contract.DetectActivityResult{Worker: l.leased.Worker}, jobs.DetectionFailure(kind, in.Message))
 		return answered("the server did not take the outcome", err)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,9 +177,7 @@ func (w Worker) lease(task *workflowservice.PollActivityTaskQueueResponse, input
 		Worker: w.who.ID, Instance: w.who.Instance, Token: task.GetTaskToken(), Workflow: input.Job.GroupID,
 		Job: input.Job.ID, Attempt: input.Job.Attempt, Fence: input.Job.Fence, Started: now.UnixMilli(),
 	}
-	if l.Workflow == "" {
-		l.Workflow = task.GetWorkflowExecution().GetWorkflowId()
-	}
+	l.Workflow = cmp.Or(l.Workflow, task.GetWorkflowExecution().GetWorkflowId())
 	limit := input.Timeout.Std()
 	if server := task.GetStartToCloseTimeout().AsDuration(); limit <= 0 || server > 0 && server < limit {
 		limit = server

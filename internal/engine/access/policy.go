@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"path"
 	"slices"
 	"strings"
@@ -58,12 +59,7 @@ func (p Policy) Validate() error {
 
 func (b Binding) validate(roles map[string]bool) error {
 	var faults []error
-	named := 0
-	for _, who := range []string{b.Subject, b.Group, b.Key, b.Certificate} {
-		if who != "" {
-			named++
-		}
-	}
+	named := lists.Count([]string{b.Subject, b.Group, b.Key, b.Certificate}, func(who string) bool { return who != "" })
 	if named != 1 {
 		faults = append(faults, errors.New("name exactly one of subject, group, key and certificate"))
 	}
@@ -181,10 +177,7 @@ func matches(globs []string, name string) bool {
 func (r Rights) Fingerprint() string {
 	parts := make([]string, len(r.grants))
 	for i, g := range r.grants {
-		permissions := make([]string, len(g.permissions))
-		for j, p := range g.permissions {
-			permissions[j] = p.String()
-		}
+		permissions := lists.Map(g.permissions, Permission.String)
 		parts[i] = fmt.Sprintf("%q %q %q %q", sorted(permissions), sorted(g.jobTypes), sorted(g.dags), sorted(g.handlers))
 	}
 	return strings.Join(slices.Compact(sorted(parts)), "\n")

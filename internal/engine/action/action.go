@@ -1,6 +1,7 @@
 package action
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/roundsman/roundsman/internal/engine/access"
@@ -101,12 +102,7 @@ func (a Action) Reads() bool {
 
 // Operations lists all operations, sorted.
 func Operations() []Operation {
-	var list []Operation
-	for operation := range table() {
-		list = append(list, operation)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(table()))
 }
 
 // Params lists the names of the arguments of an operation.

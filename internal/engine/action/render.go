@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 func (d definition) line(args Args) string {
@@ -174,11 +175,7 @@ func segment(text string) string {
 
 // Line returns a command line that a shell divides into these words.
 func Line(words []string) string {
-	parts := make([]string, len(words))
-	for i, word := range words {
-		parts[i] = quoted(word)
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(lists.Map(words, quoted), " ")
 }
 
 func quoted(word string) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -136,12 +137,8 @@ func (r *record) fail(f failure, message string, rule rule, now time.Time) bool 
 
 // The rule is judged at the time of the newest failure, even if the report is late.
 func (r *record) judge(rule rule, now time.Time) bool {
-	from, n := r.Last-rule.Window.Std().Milliseconds(), 0
-	for _, f := range r.Failures {
-		if f.At > from {
-			n++
-		}
-	}
+	from := r.Last - rule.Window.Std().Milliseconds()
+	n := lists.Count(r.Failures, func(f failure) bool { return f.At > from })
 	counted := rule.Count > 0 && n >= rule.Count
 	tooLong := rule.HardTimeout > 0 && r.First > 0 && r.Last-r.First >= rule.HardTimeout.Std().Milliseconds()
 	if !counted && !tooLong {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 type request struct {
@@ -199,12 +200,7 @@ func (r *request) same(item contract.AdmissionItem) bool {
 func sameAmount(a, b contract.AdmissionAmount) bool { return a.Pool == b.Pool && a.N == b.N }
 
 func (r *request) fault() string {
-	kinds := 0
-	for _, present := range []bool{r.Lane != "", len(r.keys) > 0, r.wantsResources()} {
-		if present {
-			kinds++
-		}
-	}
+	kinds := lists.Count([]bool{r.Lane != "", len(r.keys) > 0, r.wantsResources()}, func(present bool) bool { return present })
 	if kinds > 1 {
 		return contract.RuleOneKind
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/ranked"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 const (
@@ -87,12 +88,7 @@ func (b *Backlog) Room(p contract.ProposalPage) int {
 	if b.Full() {
 		return 0
 	}
-	more := 0
-	for _, class := range p.Classes {
-		if b.byKey[class.Key()] == nil {
-			more++
-		}
-	}
+	more := lists.Count(p.Classes, func(class contract.JobClass) bool { return b.byKey[class.Key()] == nil })
 	if len(b.queues)+more > MaxQueues {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -32,10 +33,7 @@ func UsualOf(past []contract.RunSummary) contract.Usual {
 		return contract.Usual{}
 	}
 	middle := median(took)
-	distances := make([]time.Duration, len(took))
-	for i, one := range took {
-		distances[i] = (one - middle).Abs()
-	}
+	distances := lists.Map(took, func(one time.Duration) time.Duration { return (one - middle).Abs() })
 	return contract.Usual{Of: len(took), Took: jobtype.Duration(middle), Spread: jobtype.Duration(median(distances)), Jobs: median(jobs)}
 }
 

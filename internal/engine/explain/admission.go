@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
@@ -35,12 +36,7 @@ func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reaso
 		if lane.Name != wait.Object || lane.Holder == nil || lane.Holder.WorkflowID == workflow {
 			continue // The run itself has been granted the lane since its answer.
 		}
-		others := 0
-		for _, use := range lane.Waiting {
-			if use.WorkflowID != workflow {
-				others++
-			}
-		}
+		others := lists.Count(lane.Waiting, func(use contract.AdmissionUse) bool { return use.WorkflowID != workflow })
 		detail := fmt.Sprintf("held by %s since %s", lane.Holder.WorkflowID, stamp(lane.Holder.Since))
 		switch others {
 		case 0:
@@ -139,10 +135,7 @@ func waitingUse(waiting []contract.AdmissionUse, item, workflow string) *contrac
 
 // TextNeeds lists the resources of an item. budget means that its retry budget is awaited.
 func TextNeeds(pools map[string]int, exclusive, shared []string, budget bool) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(pools)) {
-		parts = append(parts, fmt.Sprintf("%d of pool %s", pools[name], name))
-	}
+	parts := lists.Map(slices.Sorted(maps.Keys(pools)), func(name string) string { return fmt.Sprintf("%d of pool %s", pools[name], name) })
 	for _, object := range exclusive {
 		parts = append(parts, "object "+object)
 	}

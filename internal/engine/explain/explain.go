@@ -116,9 +116,7 @@ func reason(code contract.Code, object string, since, until time.Time, detail st
 
 func of(what string, reasons []Reason) []Reason {
 	for i := range reasons {
-		if reasons[i].Of == "" {
-			reasons[i].Of = what
-		}
+		reasons[i].Of = cmp.Or(reasons[i].Of, what)
 	}
 	return reasons
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
@@ -43,12 +44,7 @@ func (f Facts) concerns(hold contract.AdmissionHold) bool {
 }
 
 func leftOut(held []contract.AdmissionHold, key string) bool {
-	for _, one := range held {
-		if one.DedupeKey == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(held, func(one contract.AdmissionHold) bool { return one.DedupeKey == key })
 }
 
 func reasonOfHold(hold contract.AdmissionHold) Reason {

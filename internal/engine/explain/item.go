@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // The messages with which items settle. They are data: the record, the audit log and the
@@ -69,11 +70,7 @@ func TextApart(workers []string) string {
 }
 
 func lostWith(workers []string) string {
-	named := make([]string, len(workers))
-	for i, worker := range workers {
-		named[i] = cmp.Or(worker, "a worker "+TextSharedWorker)
-	}
-	return "lost with " + NameSome(named)
+	return "lost with " + NameSome(lists.Map(workers, func(worker string) string { return cmp.Or(worker, "a worker "+TextSharedWorker) }))
 }
 
 // TextIDTaken appends the wait for the id to a refusal.
@@ -117,11 +114,7 @@ func TextPaused(by, note string) string { return TextBy("the run is paused", by,
 
 // Labels formats labels, sorted by name and separated by spaces.
 func Labels(labels map[string]string) string {
-	words := make([]string, 0, len(labels))
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		words = append(words, name+"="+labels[name])
-	}
-	return strings.Join(words, " ")
+	return strings.Join(lists.Map(slices.Sorted(maps.Keys(labels)), func(name string) string { return name + "=" + labels[name] }), " ")
 }
 
 // MaxNamed bounds the workers named in a text.

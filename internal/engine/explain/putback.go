@@ -24,8 +24,7 @@ func PutBackOf(e contract.AuditEntry) *PutBack {
 	if e.Superseded {
 		return &PutBack{None: "changed again since"}
 	}
-	back := revert(e)
-	return &back
+	return new(revert(e))
 }
 
 func revert(e contract.AuditEntry) PutBack {

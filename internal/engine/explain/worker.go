@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // WorkerFacts are the facts from the registry and from the worker's process.
@@ -114,10 +115,7 @@ func filledAt(jobs []contract.WorkerJob) time.Time {
 
 func jobNames(jobs []contract.WorkerJob) string {
 	const most = 5
-	var list []string
-	for _, job := range jobs[:min(len(jobs), most)] {
-		list = append(list, job.GroupID+"/"+job.JobID)
-	}
+	list := lists.Map(jobs[:min(len(jobs), most)], func(job contract.WorkerJob) string { return job.GroupID + "/" + job.JobID })
 	if len(jobs) > most {
 		list = append(list, fmt.Sprintf("%d more", len(jobs)-most))
 	}

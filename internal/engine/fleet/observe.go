@@ -94,8 +94,7 @@ func (w *worker) causeOf(to contract.WorkerState, last time.Time) contract.Worke
 func (r *Registry) Observation() contract.ObserveWorkersInput {
 	in := contract.ObserveWorkersInput{SightSince: r.sightSince, SightUntil: r.sightUntil, WakeAt: r.silent.first()}
 	if r.configured {
-		config := r.config
-		in.Config = &config
+		in.Config = new(r.config)
 	}
 	if !r.rebuilt.IsZero() && r.sightUntil.Sub(r.sightSince) < r.settle() {
 		// The first report of an observer that has settled shows whether there are strangers.

@@ -49,8 +49,7 @@ func (r *Registry) Snapshot(keep int) Snapshot {
 		Planes: slices.Clone(r.planes),
 	}
 	if !r.adoptAt.IsZero() {
-		next := r.next
-		s.AdoptAt, s.Next = r.adoptAt, &next
+		s.AdoptAt, s.Next = r.adoptAt, new(r.next)
 	}
 	index := map[*jobtype.Descriptor]int{}
 	for _, id := range r.order {
@@ -137,6 +136,5 @@ func cloneTrouble(t *contract.WorkerTrouble) *contract.WorkerTrouble {
 	if t == nil {
 		return nil
 	}
-	clone := *t
-	return &clone
+	return new(*t)
 }

@@ -51,12 +51,10 @@ func (r *Registry) Settings(who contract.Incarnation) contract.WorkerSettings {
 	w := r.workers[who.ID]
 	settings := contract.WorkerSettings{Known: true, Resized: w.registration.Resized, Held: w.Mode != "", Left: w.Left}
 	if settings.Held {
-		kept := w.Kept
-		settings.Kept = &kept
+		settings.Kept = new(w.Kept)
 	}
 	if r.configured {
-		config := r.Config()
-		settings.Fleet = &config
+		settings.Fleet = new(r.Config())
 	}
 	return settings
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -212,12 +213,7 @@ func (s *State) Seems(run Ended) bool {
 	return !seen && run.JobType != "" && (run.Outcome == contract.OutcomePartial || run.Outcome == contract.OutcomeFailed)
 }
 
-func nameOf(jobType, dag string) string {
-	if jobType == "" {
-		return "dag/" + dag
-	}
-	return jobType
-}
+func nameOf(jobType, dag string) string { return cmp.Or(jobType, "dag/"+dag) }
 
 func noticeOf(event contract.NotifyEvent, run Ended, since time.Time, to []string) contract.Notice {
 	return contract.Notice{To: to, Notification: contract.Notification{

@@ -3,6 +3,7 @@ package ranked
 import (
 	"cmp"
 	"container/heap"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
 )
 
@@ -62,11 +63,7 @@ func (s *Set[T]) First() (x T, ok bool) {
 func (s *Set[T]) Sorted() []T {
 	s.compact()
 	slices.Sort(s.order) // A sorted list is a heap.
-	list := make([]T, len(s.order))
-	for i, id := range s.order {
-		list[i] = s.byID[int(id)]
-	}
-	return list
+	return lists.Map(s.order, func(id index) T { return s.byID[int(id)] })
 }
 
 type index int

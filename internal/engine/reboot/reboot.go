@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Code is the code of a verdict.
@@ -82,12 +83,7 @@ type Verdict struct {
 // Decide returns the verdict on the facts.
 func Decide(f Facts) Verdict {
 	v := Verdict{Attempts: slices.Clone(f.Attempts), Alone: f.alone(), Reported: f.Reported, Unsearched: f.Unsearched, Draining: f.Worker.Mode != ""}
-	lost := 0
-	for _, attempt := range f.Attempts {
-		if attempt.Lost {
-			lost++
-		}
-	}
+	lost := lists.Count(f.Attempts, func(attempt NodeAttempt) bool { return attempt.Lost })
 	v.Running = max(f.Running, len(f.Attempts)-lost)
 	slices.SortStableFunc(v.Attempts, func(a, b NodeAttempt) int {
 		switch {

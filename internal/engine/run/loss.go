@@ -68,9 +68,7 @@ func (e *course) adoptionFailed(it *item, end Ending, now time.Time) {
 		e.refit(it, now)
 		return
 	}
-	if it.Lost == "" {
-		it.Lost = end.Message
-	}
+	it.Lost = cmp.Or(it.Lost, end.Message)
 	e.lose(it, end.Failure == contract.FailureNotTaken, now)
 }
 

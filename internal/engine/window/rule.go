@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,9 +106,7 @@ func newOnce(b jobtype.Blackout, zones Zones) (once, error) {
 	if len(b.Days) > 0 {
 		fault("days", errors.New("has no meaning for a blackout with dates: leave it out, or write from and to like 22:00"))
 	}
-	if where == nil {
-		where = time.UTC
-	}
+	where = cmp.Or(where, time.UTC)
 	from, err := date(b.From, where, false)
 	fault("from", err)
 	to, err := date(b.To, where, true)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -139,10 +140,7 @@ func executes(call *syntax.CallExpr, below syntax.Node) bool {
 	if at < 1 {
 		return false // It is the program, or a variable before it.
 	}
-	words := make([]string, len(call.Args))
-	for k, arg := range call.Args {
-		words[k] = arg.Lit()
-	}
+	words := lists.Map(call.Args, (*syntax.Word).Lit)
 	program := slices.IndexFunc(words[:at], func(word string) bool { return !slices.Contains(prefixes, word) })
 	switch {
 	case program < 0:

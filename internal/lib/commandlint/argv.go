@@ -1,6 +1,7 @@
 package commandlint
 
 import (
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"path"
 	"regexp"
 	"slices"
@@ -9,10 +10,7 @@ import (
 
 // Argv examines a program and its arguments. A script of `sh -c` is examined, too.
 func Argv(argv []string) []Finding {
-	plain := make([]string, len(argv))
-	for i, arg := range argv {
-		plain[i] = opaque(arg)
-	}
+	plain := lists.Map(argv, opaque)
 	var found []Finding
 	if name, ok := oneElement(plain); ok {
 		found = append(found, Finding{Code: OneElement, Name: name})

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
@@ -64,10 +65,7 @@ func Command(list *yamlread.Node, path string) []Located {
 	if list == nil || list.Kind != yamlread.List {
 		return nil
 	}
-	argv := make([]string, len(list.Items))
-	for i, item := range list.Items {
-		argv[i] = item.Literal
-	}
+	argv := lists.Map(list.Items, func(item *yamlread.Node) string { return item.Literal })
 	var found []Located
 	for _, f := range Argv(argv) {
 		found = append(found, Located{Finding: f, Place: list.Items[f.Index].Place(), Path: path + "[" + strconv.Itoa(f.Index) + "]"})

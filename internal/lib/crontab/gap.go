@@ -1,6 +1,7 @@
 package crontab
 
 import (
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"iter"
 	"math/bits"
 	"time"
@@ -26,10 +27,7 @@ func Gap(expressions []Expression) time.Duration {
 
 // An expression ticks at the same minutes on each of its days, so the ticks of a day depend only on its due expressions.
 func measure(expressions []Expression) (gap time.Duration, joined int) {
-	sets := make([]minutes, len(expressions))
-	for i, expression := range expressions {
-		sets[i] = expression.minutes()
-	}
+	sets := lists.Map(expressions, Expression.minutes)
 	known := map[string]span{}
 	smallest, last := int(longestGap/time.Minute), -1
 	for day, due := range days(expressions) {

@@ -1,6 +1,9 @@
 package draw
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Fills are light, for a contrast of black text over 10:1, and differ in lightness as well as in hue.
 type look struct {
@@ -17,10 +20,7 @@ const (
 )
 
 func (l look) says() string {
-	name := strings.ReplaceAll(l.name, "_", " ")
-	if name == "" {
-		name = "not in this run"
-	}
+	name := cmp.Or(strings.ReplaceAll(l.name, "_", " "), "not in this run")
 	return strings.TrimSpace(l.mark + " " + name)
 }
 

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"fmt"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"strings"
 )
 
@@ -59,10 +60,7 @@ func (p *Picture) mermaid(w *strings.Builder, s sketch) {
 		fmt.Fprintf(w, "  classDef look%d fill:%s,stroke:%s,color:%s%s\n", i, l.fill, l.stroke, ink, dash)
 	}
 	for i, b := range s.boxes {
-		lines := make([]string, len(b.lines))
-		for k, text := range b.lines {
-			lines[k] = mermaidText(text)
-		}
+		lines := lists.Map(b.lines, mermaidText)
 		class := ""
 		if n, ok := number[b.look]; ok {
 			class = fmt.Sprintf(":::look%d", n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"strings"
 )
 
@@ -42,11 +43,7 @@ func Native(value any) any {
 		}
 		return out
 	case []any:
-		out := make([]any, len(typed))
-		for i, element := range typed {
-			out[i] = Native(element)
-		}
-		return out
+		return lists.Map(typed, Native)
 	}
 	return value
 }

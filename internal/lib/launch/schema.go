@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
@@ -71,11 +72,7 @@ func Plain(key string, n *yamlread.Node) any {
 	}
 	switch n.Kind {
 	case yamlread.List:
-		list := make([]any, len(n.Items))
-		for k, item := range n.Items {
-			list[k] = Plain(key, item)
-		}
-		return list
+		return lists.Map(n.Items, func(item *yamlread.Node) any { return Plain(key, item) })
 	case yamlread.Object:
 		object := make(map[string]any, len(n.Fields))
 		for _, f := range n.Fields {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"strings"
 )
 
@@ -60,12 +61,7 @@ func (v Value) mapped(path string, change func(path, text string) string) Value 
 }
 
 func (v Value) fault() error {
-	given := 0
-	for _, is := range []bool{v.File != "", v.Credential != "", len(v.Command) > 0} {
-		if is {
-			given++
-		}
-	}
+	given := lists.Count([]bool{v.File != "", v.Credential != "", len(v.Command) > 0}, func(is bool) bool { return is })
 	switch {
 	case given > 1:
 		return errors.New("write one of file, credential and command")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -200,12 +201,7 @@ func (r Receiver) Secrets() []Secret {
 // Validate returns all faults of the receiver.
 func (r Receiver) Validate() error {
 	var faults []error
-	kinds := 0
-	for _, is := range []bool{r.Webhook != nil, r.SMTP != nil, r.Command != nil} {
-		if is {
-			kinds++
-		}
-	}
+	kinds := lists.Count([]bool{r.Webhook != nil, r.SMTP != nil, r.Command != nil}, func(is bool) bool { return is })
 	if kinds != 1 {
 		faults = append(faults, errors.New("write one of webhook, smtp and command"))
 	}

@@ -2,6 +2,7 @@ package yamlread
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -169,10 +170,7 @@ func oddBreaks(data []byte) bool {
 }
 
 func cutLine(data []byte) (line, rest []byte) {
-	end := bytes.IndexByte(data, '\n') + 1
-	if end == 0 {
-		end = len(data)
-	}
+	end := cmp.Or(bytes.IndexByte(data, '\n')+1, len(data))
 	return data[:end], data[end:]
 }
 

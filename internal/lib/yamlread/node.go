@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -49,11 +50,7 @@ func (k Kind) String() string {
 // SchemaKinds returns types of JSON Schema for messages.
 func SchemaKinds(types ...string) string {
 	kinds := map[string]Kind{"null": Null, "string": Text, "integer": Integer, "number": Number, "boolean": Bool, "array": List, "object": Object}
-	texts := make([]string, len(types))
-	for i, name := range types {
-		texts[i] = kinds[name].String()
-	}
-	return strings.Join(texts, " or ")
+	return strings.Join(lists.Map(types, func(name string) string { return kinds[name].String() }), " or ")
 }
 
 // Place is a position in a file. Line and Column count from 1.
@@ -207,11 +204,7 @@ func (n *Node) True() bool {
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case List:
-		list := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			list[i] = item.Plain()
-		}
-		return list
+		return lists.Map(n.Items, (*Node).Plain)
 	case Object:
 		object := make(map[string]any, len(n.Fields))
 		for _, f := range n.Fields {

@@ -56,12 +56,5 @@ func (u clusterUser) ProbeCluster(ctx context.Context, block json.RawMessage) []
 	if err == nil && len(block) > 0 {
 		err = json.Unmarshal(block, &spec)
 	}
-	if err != nil {
-		return []jobtype.ClusterProbe{{Name: "cluster", Found: err.Error(), Fix: "correct the `cluster:` block; `roundsman validate` shows where"}}
-	}
-	var probes []jobtype.ClusterProbe
-	for _, probed := range weed.ProbeAll(ctx, spec) {
-		probes = append(probes, jobtype.ClusterProbe(probed))
-	}
-	return probes
+	return weed.ProbeAll(ctx, spec, err)
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -38,18 +39,14 @@ type Options struct {
 
 // WithDefaults fills empty fields.
 func (o Options) WithDefaults() Options {
-	if o.MaxWorkers == 0 {
-		o.MaxWorkers = DefaultMaxWorkers
-	}
+	o.MaxWorkers = cmp.Or(o.MaxWorkers, DefaultMaxWorkers)
 	if o.Session == (session.Settings{}) {
 		o.Session = session.Defaults()
 	}
 	if o.Lease == nil {
 		o.Lease = NoLease{}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -232,9 +233,7 @@ func WorkerID(id string) string {
 		return '-'
 	}, id)
 	clean = strings.TrimLeft(clean[:min(len(clean), keptOfID)], "-_")
-	if clean == "" {
-		clean = "weed"
-	}
+	clean = cmp.Or(clean, "weed")
 	sum := sha256.Sum256([]byte(id))
 	return clean + "-" + hex.EncodeToString(sum[:4])
 }

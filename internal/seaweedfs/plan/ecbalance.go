@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"github.com/roundsman/roundsman/internal/lib/lists"
+	"maps"
 	"slices"
 )
 
@@ -71,11 +73,7 @@ func ShardMoves(t Topology, settings ECBalanceSettings) []ShardMove {
 			volumes[id] = h.collection
 		}
 	}
-	ids := make([]uint32, 0, len(volumes))
-	for id := range volumes {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(volumes))
 	var moves []ShardMove
 	planned := map[uint32]bool{}
 	add := func(move ShardMove, ok bool) {
@@ -305,13 +303,7 @@ func book(from, to *shardNode, id uint32, phase Phase) ShardMove {
 }
 
 func (h *held) on(disk uint32) int {
-	count := 0
-	for _, shard := range h.shards {
-		if h.disk[shard] == disk {
-			count++
-		}
-	}
-	return count
+	return lists.Count(h.shards, func(shard uint32) bool { return h.disk[shard] == disk })
 }
 
 func (n *shardNode) on(disk uint32) int {

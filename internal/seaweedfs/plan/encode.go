@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"math/bits"
 	"slices"
 )
@@ -222,10 +223,7 @@ func newRoom(t Topology) *room {
 }
 
 func diskIDs(d Disk) []uint32 {
-	ids := []uint32{}
-	for _, v := range d.Volumes {
-		ids = append(ids, v.Disk)
-	}
+	ids := lists.Map(d.Volumes, func(v Volume) uint32 { return v.Disk })
 	for _, e := range d.Shards {
 		ids = append(ids, e.Disk)
 	}

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"github.com/roundsman/roundsman/internal/lib/lists"
+	"slices"
+)
 
 // HalfMoved finds unfinished moves: a surplus copy that takes writes, next to a read-only source of its size. An
 // ambiguous volume is left out.
@@ -30,11 +33,6 @@ func HalfMoved(t Topology, filter Filter, limit int) []Move {
 	return moves
 }
 
-func readOnly(replicas []placed) (count int) {
-	for _, r := range replicas {
-		if r.ReadOnly {
-			count++
-		}
-	}
-	return count
+func readOnly(replicas []placed) int {
+	return lists.Count(replicas, func(r placed) bool { return r.ReadOnly })
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"github.com/roundsman/roundsman/internal/lib/lists"
+	"slices"
+)
 
 // Obstacle is the reason why a plan leaves volumes or servers out.
 type Obstacle string
@@ -131,11 +134,7 @@ func WhyNoMove(t Topology, settings BalanceSettings) []Left {
 
 func (b *balance) filtered() (out int) {
 	for _, l := range b.loads {
-		for _, v := range l.volumes {
-			if !b.settings.Filter.volume(v, b.topology.LimitBytes) {
-				out++
-			}
-		}
+		out += lists.Count(l.volumes, func(v Volume) bool { return !b.settings.Filter.volume(v, b.topology.LimitBytes) })
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"cmp"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
 )
 
@@ -89,11 +90,7 @@ func (e *Encode) Looks() []Look {
 
 // shardServers are the targets, the replicas (which generate shards) and those of the topology.
 func (e *Encode) shardServers() []string {
-	var servers []string
-	for _, target := range e.Targets {
-		servers = append(servers, target.Server)
-	}
-	servers = slices.Concat(servers, e.Replicas, e.Holders)
+	servers := slices.Concat(lists.Map(e.Targets, func(target Placement) string { return target.Server }), e.Replicas, e.Holders)
 	slices.Sort(servers)
 	return slices.Compact(servers)
 }

@@ -85,12 +85,7 @@ func (e *Encode) unpurged(seen View) string {
 }
 
 func (e *Encode) unmounted() bool {
-	for _, server := range e.shardServers() {
-		if e.tried(EcUnmount, server) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.shardServers(), func(server string) bool { return e.tried(EcUnmount, server) > 0 })
 }
 
 // A volume without compaction only grows, so the recorded size decides about this job's own shards. Other shards need
@@ -164,10 +159,5 @@ func (e *Encode) mayHold(server string, replicas bool, seen View) bool {
 }
 
 func (e *Encode) triedCopy(server string) bool {
-	for _, target := range e.Targets {
-		if e.tries[try{EcCopy, server, target.Disk}] > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Targets, func(target Placement) bool { return e.tries[try{EcCopy, server, target.Disk}] > 0 })
 }

@@ -1,5 +1,7 @@
 package steps
 
+import "github.com/roundsman/roundsman/internal/lib/lists"
+
 // Move brings a volume from Source to Target:
 //
 //	mark the source read-only → copy → persist the mark → tail → see that the target
@@ -156,12 +158,7 @@ func (m *Move) alone(seen View, source, target Replica) Step {
 
 // A move persists its mark only after the copy, so a persisted mark is an operator's.
 func (m *Move) restore(seen View, source, target Replica) Step {
-	copies := 1
-	for _, other := range m.Others {
-		if seen.Replicas[other].Presence != Absent {
-			copies++
-		}
-	}
+	copies := 1 + lists.Count(m.Others, func(other string) bool { return seen.Replicas[other].Presence != Absent })
 	switch {
 	case m.restored:
 		return ended(m.leave(done(Restored), source, target))

@@ -1,6 +1,9 @@
 package steps
 
-import "slices"
+import (
+	"github.com/roundsman/roundsman/internal/lib/lists"
+	"slices"
+)
 
 // Vacuum frees the space of deleted objects on all replicas of a volume:
 //
@@ -48,11 +51,7 @@ const (
 
 // Looks implements [Job].
 func (v *Vacuum) Looks() []Look {
-	looks := make([]Look, len(v.Servers))
-	for i, server := range v.Servers {
-		looks[i] = Look{Server: server}
-	}
-	return looks
+	return lists.Map(v.Servers, func(server string) Look { return Look{Server: server} })
 }
 
 // Decide implements [Job].

@@ -1,6 +1,7 @@
 package weed
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -47,9 +48,7 @@ func port(text string) (int, error) {
 
 // formAddress returns the address of a server in calls. It includes the gRPC port unless it is the default.
 func formAddress(address, id string, grpcPort uint32) string {
-	if address == "" {
-		address = id
-	}
+	address = cmp.Or(address, id)
 	_, http, err := net.SplitHostPort(address)
 	if err != nil || grpcPort == 0 || strings.Contains(http, ".") {
 		return address

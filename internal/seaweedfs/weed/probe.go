@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Probe is one server of a cluster that was contacted. Fix is empty if it answered.
-type Probe struct{ Name, Found, Fix string }
-
-// ProbeAll contacts every master, filer and S3 server. It takes no lease.
-func ProbeAll(ctx context.Context, spec Spec) []Probe {
-	var probes []Probe
+// ProbeAll contacts every master, filer and S3 server, unless the `cluster:` block has a fault. It takes no lease.
+func ProbeAll(ctx context.Context, spec Spec, fault error) []jobtype.ClusterProbe {
+	if fault != nil {
+		return []jobtype.ClusterProbe{{Name: "cluster", Found: fault.Error(), Fix: "correct the `cluster:` block; `roundsman validate` shows where"}}
+	}
+	var probes []jobtype.ClusterProbe
 	for _, master := range spec.Masters {
 		probes = append(probes, probeMaster(ctx, Spec{Masters: []string{master}, TLS: spec.TLS}))
 	}
@@ -24,8 +26,8 @@ func ProbeAll(ctx context.Context, spec Spec) []Probe {
 	return probes
 }
 
-func probeMaster(ctx context.Context, spec Spec) Probe {
-	made := Probe{Name: "master " + spec.Masters[0]}
+func probeMaster(ctx context.Context, spec Spec) jobtype.ClusterProbe {
+	made := jobtype.ClusterProbe{Name: "master " + spec.Masters[0]}
 	cluster, err := Dial(spec)
 	if err == nil {
 		defer cluster.Close()
@@ -44,8 +46,8 @@ func probeMaster(ctx context.Context, spec Spec) Probe {
 	return made
 }
 
-func probeListener(ctx context.Context, spec *TLS, name, address, fix string) Probe {
-	made := Probe{Name: name, Found: "accepts connections"}
+func probeListener(ctx context.Context, spec *TLS, name, address, fix string) jobtype.ClusterProbe {
+	made := jobtype.ClusterProbe{Name: name, Found: "accepts connections"}
 	target, err := ParseAddress(address)
 	if err == nil {
 		var conn net.Conn

@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -41,12 +42,8 @@ type State struct {
 
 // New returns a sweeper. A namespace may have several.
 func New(options Options) *Sweeper {
-	if options.Every == 0 {
-		options.Every = time.Hour
-	}
-	if options.Pause == 0 {
-		options.Pause = 50 * time.Millisecond
-	}
+	options.Every = cmp.Or(options.Every, time.Hour)
+	options.Pause = cmp.Or(options.Pause, 50*time.Millisecond)
 	return &Sweeper{options: options}
 }
 

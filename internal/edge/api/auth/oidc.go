@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -47,9 +48,7 @@ type OIDC struct {
 
 // NewOIDC prepares the log-in. A control plane starts without the provider.
 func NewOIDC(settings config.OIDC, clientSecret string, sessions *Sessions, client *http.Client) *OIDC {
-	if client == nil {
-		client = &http.Client{Timeout: oidcWithin}
-	}
+	client = cmp.Or(client, &http.Client{Timeout: oidcWithin})
 	return &OIDC{settings: settings, secret: clientSecret, sessions: sessions, client: client}
 }
 

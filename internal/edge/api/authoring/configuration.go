@@ -2,6 +2,7 @@ package authoring
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"runtime"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -65,12 +67,8 @@ func (s *service) validate(ctx context.Context, call *api.Call, in *Configuratio
 	if err != nil {
 		return Validated{}, err
 	}
-	names := make([]string, 0, len(loaded.JobTypes))
-	for name := range loaded.JobTypes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return Validated{Valid: true, Warnings: orNone(loaded.Warnings), JobTypes: names}, nil
+	names := slices.Sorted(maps.Keys(loaded.JobTypes))
+	return Validated{Valid: true, Warnings: lists.OrEmpty(loaded.Warnings), JobTypes: lists.OrEmpty(names)}, nil
 }
 
 func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInput) (*config.Config, error) {
@@ -111,11 +109,4 @@ func (s *service) handlers(ctx context.Context, call *api.Call) []jobtype.Descri
 		}
 	}
 	return all
-}
-
-func orNone[L ~[]T, T any](list L) L {
-	if list == nil {
-		return L{}
-	}
-	return list
 }

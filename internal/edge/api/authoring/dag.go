@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/handled"
@@ -84,7 +85,7 @@ func (s *service) dags() {
 		if params == nil {
 			params = map[string]any{}
 		}
-		return ValidatedDAG{Valid: true, DAG: compiled.Header.Name, Tasks: compiled.Graph.Len(), Params: params, Warnings: orNone(compiled.Warnings())}, call.Need(access.Scope{DAG: compiled.Header.Name})
+		return ValidatedDAG{Valid: true, DAG: compiled.Header.Name, Tasks: compiled.Graph.Len(), Params: params, Warnings: lists.OrEmpty(compiled.Warnings())}, call.Need(access.Scope{DAG: compiled.Header.Name})
 	})
 	api.Add(s.api, api.Operation{
 		ID: "run-dag", Method: http.MethodPost, Path: "/dag-runs", Tag: "runs", Summary: "Start a run of a DAG",

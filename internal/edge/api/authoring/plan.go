@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/handled"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -173,7 +174,7 @@ func (s *service) plan(ctx context.Context, call *api.Call, in *PlanInput) (Plan
 		return Planned{}, err
 	}
 	answer := Planned{
-		Namespace: call.Client.Namespace(), Owner: made.owner, Empty: made.plan.Empty(), Warnings: orNone(made.warnings), AsOf: time.Now().UTC(),
+		Namespace: call.Client.Namespace(), Owner: made.owner, Empty: made.plan.Empty(), Warnings: lists.OrEmpty(made.warnings), AsOf: time.Now().UTC(),
 		Changes: make([]PlannedChange, len(made.plan.Changes)),
 	}
 	if answer.Hash, err = made.hash(); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/internal/lib/mergepatch"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -322,7 +323,7 @@ func (e *edit) describe(set SettingsSet, after contract.JobTypeSpec) (SettingsSe
 	for i := range set.Changed {
 		set.Changed[i] = set.Changed[i].WithoutSecrets()
 	}
-	set.Changed, set.Warnings, set.Next = orNone(set.Changed), orNone(e.warnings), instants(after, time.Now())
+	set.Changed, set.Warnings, set.Next = lists.OrEmpty(set.Changed), lists.OrEmpty(e.warnings), instants(after, time.Now())
 	entry, _, err := inforce.Entry(after.WithoutSecrets(), e.handlers)
 	if err != nil {
 		return set, err

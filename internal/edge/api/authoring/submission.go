@@ -1,6 +1,7 @@
 package authoring
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -68,12 +69,7 @@ func (s *service) submit(ctx context.Context, call *api.Call, in *submissionInpu
 		return SubmittedJobs{}, err
 	}
 	submission := contract.Submission{ID: in.Body.ID, By: call.Name, IgnoreWindow: in.Body.IgnoreWindow, Proposals: in.Body.Proposals}
-	if submission.ID == "" {
-		submission.ID = call.Request
-	}
-	if submission.ID == "" {
-		submission.ID = newSubmission(time.Now())
-	}
+	submission.ID = cmp.Or(submission.ID, call.Request, newSubmission(time.Now()))
 	if in.DryRun {
 		err := jobtypes.CheckSubmission(known, submission)
 		return SubmittedJobs{JobType: in.Name, Submitted: jobtypes.Submitted{Jobs: len(submission.Proposals)}, DryRun: true}, err

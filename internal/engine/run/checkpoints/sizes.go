@@ -3,6 +3,7 @@ package checkpoints
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -40,12 +41,7 @@ func (s *Sizes) Of(item int) int { return s.of[item] }
 
 // Surplus lists the items whose checkpoints must go, the largest first.
 func (s *Sizes) Surplus() []int {
-	items := make([]int, 0, len(s.of))
-	//workflowcheck:ignore sorted right below
-	for item := range s.of {
-		items = append(items, item)
-	}
-	slices.SortFunc(items, func(a, b int) int { return cmp.Or(s.of[b]-s.of[a], a-b) })
+	items := slices.SortedFunc(maps.Keys(s.of), func(a, b int) int { return cmp.Or(s.of[b]-s.of[a], a-b) })
 	rest := s.sum
 	for i, item := range items {
 		if rest <= left {

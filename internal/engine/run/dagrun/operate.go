@@ -308,9 +308,7 @@ func (g *Graph) unpause() {
 func (g *Graph) cancelRun(reason string, now time.Time) []source.Command {
 	g.engine.Progressed()
 	again := g.run.Ending()
-	if g.reason == "" {
-		g.reason = clip(cmp.Or(reason, explain.TextByOperator))
-	}
+	g.reason = cmp.Or(g.reason, clip(cmp.Or(reason, explain.TextByOperator)))
 	// A run that is over refuses, which is as good.
 	_ = g.feed(dag.Event{Kind: dag.EventCancelRun}, now)
 	g.ending()

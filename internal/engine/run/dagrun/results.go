@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Results travel with the state by continue-as-new.
@@ -48,12 +49,7 @@ func (g *results) wanted(i dag.Index) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for _, r := range referrers {
-		if !satisfied(g.run.State(r)) {
-			n++
-		}
-	}
+	n := lists.Count(referrers, func(r dag.Index) bool { return !satisfied(g.run.State(r)) })
 	return n, nil
 }
 

@@ -82,8 +82,7 @@ func (g *views) save() saved {
 		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Warned: g.book.warned, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()), Created: g.book.created,
 	}
 	if g.engine != nil && g.run.Started() {
-		engine := g.engine.Snapshot()
-		s.Engine = &engine
+		s.Engine = new(g.engine.Snapshot())
 	}
 	for _, t := range g.begun() {
 		if t.phase == phaseLookup {

@@ -116,9 +116,7 @@ func (g *views) viewBegun(t *task, v *TaskView) {
 	}
 	v.Attempts, v.Worker = item.Attempt, item.Worker
 	v.ModifiedAt = instant.Later(v.ModifiedAt, item.ChangedAt)
-	if v.Error == "" {
-		v.Error = item.Error
-	}
+	v.Error = cmp.Or(v.Error, item.Error)
 	if !item.Idle && !item.StartedAt.IsZero() {
 		v.StartedAt = item.StartedAt
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -239,11 +240,7 @@ func (g *search) everyWait() run.Wait {
 	wait := run.Wait{Object: g.cfg.Handler, Since: g.detect.Since, Until: g.patience()}
 	wait.Code, wait.Detail = explain.Lacking(g.engine.Incomplete(), explain.TextTargets)
 	if len(missed) > 0 {
-		names := make([]string, len(missed))
-		for i, m := range missed {
-			names[i] = m.Worker
-		}
-		wait.Code, wait.Object = missed[0].Code, strings.Join(names, ", ")
+		wait.Code, wait.Object = missed[0].Code, strings.Join(lists.Map(missed, func(m contract.MissedWorker) string { return m.Worker }), ", ")
 		wait.Detail = explain.TextTarget(missed[0].Worker, wait.Until, missed[0].Detail)
 	}
 	return wait

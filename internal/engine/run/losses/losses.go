@@ -2,6 +2,7 @@
 package losses
 
 import (
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
 	"time"
 )
@@ -43,9 +44,5 @@ func (l List) Apart() bool { return len(l) >= apartAfter }
 
 // Workers lists the workers, one for each loss.
 func (l List) Workers() []string {
-	workers := make([]string, len(l))
-	for i, one := range l {
-		workers[i] = one.Worker
-	}
-	return workers
+	return lists.Map(l, func(one Loss) string { return one.Worker })
 }

@@ -3,6 +3,7 @@
 package rollover
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -43,9 +44,7 @@ type Rollover struct {
 
 // New returns a rollover. soft 0 means 20,000 events. mean is the average time of an attempt, 0 if unknown.
 func New(soft int, mean time.Duration) Rollover {
-	if soft == 0 {
-		soft = softEvents
-	}
+	soft = cmp.Or(soft, softEvents)
 	return Rollover{soft: soft, given: -1, mean: mean}
 }
 

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -43,10 +44,7 @@ func defaultEvery(jobType string) time.Duration {
 
 func hintsOf(d *pb.JobTypeDescriptor) Hints {
 	defaults := d.GetAdminRuntimeDefaults()
-	every := time.Duration(min(max(defaults.GetDetectionIntervalMinutes(), 0), 365*24*60)) * time.Minute
-	if every == 0 {
-		every = defaultEvery(d.GetJobType())
-	}
+	every := cmp.Or(time.Duration(min(max(defaults.GetDetectionIntervalMinutes(), 0), 365*24*60))*time.Minute, defaultEvery(d.GetJobType()))
 	return Hints{
 		JobType: d.GetJobType(), Version: d.GetDescriptorVersion(), Enabled: defaults.GetEnabled(), Every: jobtype.Duration(every),
 	}

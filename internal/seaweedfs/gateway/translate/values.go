@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/roundsman/roundsman/internal/lib/lists"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
@@ -273,11 +274,7 @@ func finite(v float64) any {
 }
 
 func listOf[T any](values []T, one func(T) any) []any {
-	list := make([]any, len(values))
-	for i, value := range values {
-		list[i] = one(value)
-	}
-	return list
+	return lists.Map(values, one)
 }
 
 func number(value *pb.ConfigValue) (any, bool) {

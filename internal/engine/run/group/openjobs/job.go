@@ -1,6 +1,7 @@
 package openjobs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -176,9 +177,7 @@ func (j *Job) CarriedKey(jobType string, list []carry.Checkpoint) string {
 	if key == "" || len(list) == 0 {
 		return key
 	}
-	if hash == 0 {
-		hash = contract.DedupeHash(jobType, key)
-	}
+	hash = cmp.Or(hash, contract.DedupeHash(jobType, key))
 	for _, left := range list {
 		if left.Key == HashName(hash) || j.Hash != 0 && contract.DedupeHash(jobType, left.Key) == hash {
 			return left.Key

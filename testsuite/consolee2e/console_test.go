@@ -3,13 +3,12 @@ package consolee2e
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,18 +26,52 @@ var longest = []string{"whole", "timeline", "why", "journeys", "live", "handover
 // waits are files that wait for most of their time. They run next to the others, each with a stage of its own.
 var waits = []string{"still"}
 
-// atOnce files run at once, besides waits, and one more begins while the machine is calm. Each stage is a control plane, a
+// atOnce files run at once, besides waits, and up to fillers more while the CPUs are idle. Each stage is a control plane, a
 // server, two workers and a browser. The files of the shared stage run one after another.
-const atOnce = 2
+const (
+	atOnce  = 2
+	fillers = 3
+)
 
-// calm reports whether fewer than two threads for each CPU want to run, by the average of the last minute.
-func calm() bool {
-	text, err := os.ReadFile("/proc/loadavg")
-	var load float64
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &load)
+const (
+	// calmFor is as long as a stage needs to start, so that its load is in the next measurement.
+	calmFor = 10 * time.Second
+	// calmShare of the time of all CPUs is about what one more file uses.
+	calmShare = 0.3
+)
+
+// cpuTimes are the idle and the whole time of all CPUs in ticks.
+type cpuTimes struct{ idle, all int64 }
+
+func readCPUTimes() (times cpuTimes) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return times
 	}
-	return err == nil && load < float64(2*runtime.NumCPU())
+	line, _, _ := strings.Cut(string(text), "\n")
+	for i, field := range strings.Fields(line) { // cpu user nice system idle iowait ...
+		ticks, _ := strconv.ParseInt(field, 10, 64)
+		if times.all += ticks; i == 4 || i == 5 {
+			times.idle += ticks
+		}
+	}
+	return times
+}
+
+// awaitCalm returns when the CPUs were idle for calmShare of the last calmFor, or if done holds.
+func awaitCalm(t *testing.T, done func() bool) {
+	t.Helper()
+	var last []cpuTimes // one a second
+	assert.Eventually(t, func() bool {
+		now := readCPUTimes()
+		last = append(last, now)
+		if len(last) <= int(calmFor/time.Second) {
+			return done()
+		}
+		before := last[0]
+		last = last[1:]
+		return done() || float64(now.idle-before.idle) > calmShare*float64(now.all-before.all)
+	}, time.Hour, time.Second)
 }
 
 // TestInBrowser runs web/test: every page by axe-core and under its policy in both
@@ -80,16 +113,19 @@ func TestInBrowser(t *testing.T) {
 	for _, name := range waits {
 		workers.Go(func() { d.files(t, []string{name}) })
 	}
-	workers.Go(func() {
-		for {
-			assert.Eventually(t, func() bool { return calm() || len(queue) == 0 }, time.Hour, time.Second)
-			names, more := <-queue
-			if !more {
-				return
-			}
-			d.files(t, names)
+	begun := make(chan struct{}, fillers)
+	for {
+		begun <- struct{}{}
+		awaitCalm(t, func() bool { return len(queue) == 0 })
+		names, more := <-queue
+		if !more {
+			break
 		}
-	})
+		workers.Go(func() {
+			defer func() { <-begun }()
+			d.files(t, names)
+		})
+	}
 	workers.Wait()
 }
 

@@ -3,9 +3,10 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Fault is one fault of a configuration.

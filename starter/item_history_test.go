@@ -42,6 +42,8 @@ func TestTheTimesOfAnItemAreThoseOfItsAttempt(t *testing.T) {
 	assert.Equal(t, []time.Time{at(5), at(9)}, times(contract.JobCanceled, first, Attempt{StartedAt: at(5), EndedAt: at(9), EndedAs: "canceled"}))
 	assert.Equal(t, []time.Time{at(1), at(20)}, times(contract.JobFailed), "its history is not known")
 	assert.Equal(t, at(5), times(contract.JobRunning, first, Attempt{StartedAt: at(5)})[0])
+	running := Item{State: contract.JobRunning, StartedAt: at(5)}.with(ItemHistory{Attempts: []Attempt{first, {SentAt: at(4)}}})
+	assert.Equal(t, at(5), running.StartedAt, "the history has the start of an open attempt only after its end")
 }
 
 // listing is a server that lists one workflow run, and keeps the query.

@@ -103,10 +103,21 @@ func (e *endings) run(ctx workflow.Context, in ending) (any, error) {
 	return result, nil
 }
 
+// dialPatient returns a client that waits for runs of a busy machine.
+func dialPatient(t *testing.T, intercept grpc.UnaryClientInterceptor) *starter.Client {
+	t.Helper()
+	server, err := launched()
+	require.NoError(t, err)
+	c, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), HeartbeatInterval: -1, AskWithin: time.Minute, Intercept: intercept})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
 // TestARequestThatIsMissed: a run that is ending reads a request, which has no effect then. The sender gets the outcome.
 func TestARequestThatIsMissed(t *testing.T) {
 	t.Parallel()
-	c := dial(t)
+	c := dialPatient(t, nil)
 	e := serveEndings(t, c)
 	cancel := func(ref starter.RunRef) error { return c.Runs().Cancel(t.Context(), ref, "enough") }
 	pause := func(ref starter.RunRef) error { return c.Runs().Pause(t.Context(), ref, "wait") }
@@ -155,7 +166,11 @@ func TestAPauseOfARunThatCannotClose(t *testing.T) {
 	c := dial(t)
 	e := serveEndings(t, c)
 	ref := e.start(t, c, contract.DAGWorkflowID("missed", "undelivered"), ending{Delivers: true, Outcome: contract.OutcomeCompleted})
-	err := c.Runs().Pause(t.Context(), ref, "wait")
+	var err error
+	testsuite.WaitFor(t, time.Minute, "the pause is refused", func() bool { // A run that has not read it in time may accept it.
+		err = c.Runs().Pause(t.Context(), ref, "wait")
+		return err != nil
+	})
 	require.NoError(t, c.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", finishSignal, nil))
 	require.ErrorIs(t, err, starter.ErrAlreadyEnded)
 	assert.Equal(t, "run "+ref.WorkflowID+" has already ended its work, and only its last messages are not delivered yet", err.Error())
@@ -174,18 +189,11 @@ func TestARequestToAnAttemptThatEnds(t *testing.T) {
 		_, err := c.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: e.queue}, contract.DAGWorkflow, ending{})
 		assert.NoError(t, err)
 	})
-	server, err := launched()
-	require.NoError(t, err)
-	sender, err := starter.Dial(t.Context(), starter.Options{
-		Address: server.Address(), HeartbeatInterval: -1,
-		Intercept: func(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, options ...grpc.CallOption) error {
-			if _, looks := request.(*workflowservice.QueryWorkflowRequest); looks {
-				next()
-			}
-			return invoker(ctx, method, request, reply, cc, options...)
-		},
+	sender := dialPatient(t, func(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		if _, looks := request.(*workflowservice.QueryWorkflowRequest); looks {
+			next()
+		}
+		return invoker(ctx, method, request, reply, cc, options...)
 	})
-	require.NoError(t, err)
-	t.Cleanup(sender.Close)
 	require.ErrorIs(t, sender.Runs().Cancel(t.Context(), first, "enough"), starter.ErrAlreadyEnded)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A run reacts in milliseconds. A failing workflow task shows with the first attempt.
+	// A run reacts in milliseconds. A failing workflow task shows with the first attempt. A longer [Options.AskWithin] counts.
 	reactionTimeout = 8 * time.Second
 	reactionLook    = 100 * time.Millisecond
 )
@@ -22,7 +22,7 @@ const (
 func (r Runs) reacted(ctx context.Context, ref RunRef) (read bool, err error) {
 	present, done := r.client.patient(ctx, ref) // It ends early without a control plane.
 	defer done()
-	limited, cancel := context.WithTimeout(present, reactionTimeout)
+	limited, cancel := context.WithTimeout(present, max(reactionTimeout, r.client.askWithin))
 	defer cancel()
 	// A run that has ended two workflow tasks since the first look has read the request.
 	var scheduled time.Time
@@ -59,7 +59,7 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) (read bool, err error) {
 // cancels of all senders. A run has a result only after its last messages, usually within milliseconds. If they stay
 // undelivered, a pause is missed. A cancel is not: the cancel may have ended the run.
 func (r Runs) missed(ctx context.Context, ref RunRef, advice string, cancel bool) error {
-	limited, done := context.WithTimeout(ctx, reactionTimeout)
+	limited, done := context.WithTimeout(ctx, max(reactionTimeout, r.client.askWithin))
 	defer done()
 	shown, err := r.Show(limited, ref)
 	for err == nil && shown.Phase == contract.PhaseEnded && rpc.Wait(limited, reactionLook) == nil {

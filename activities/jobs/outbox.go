@@ -7,11 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Outbox stores undelivered outcomes, one file each, so that they survive the death of the worker while the server is

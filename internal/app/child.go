@@ -3,12 +3,13 @@ package app
 import (
 	"errors"
 	"fmt"
-	"github.com/roundsman/roundsman/internal/lib/tail"
 	"io"
 	"os/exec"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/tail"
 )
 
 // child ends with its standard input, which the kernel closes even after kill -9 of this process.

@@ -91,7 +91,8 @@ func (i *ItemHistory) Times(startedAt, endedAt *time.Time, state string) {
 		return
 	}
 	last, ended := i.Attempts[n-1], explain.EndedState(state)
-	for k := n - 1; k >= 0 && (startedAt.IsZero() || ended || last.EndedAt.IsZero()); k-- {
+	// The start of an open attempt is only known from the run, unless [ItemHistory.InFlight] has added it.
+	for k := n - 1; k >= 0 && (startedAt.IsZero() || ended || k == n-1 && last.EndedAt.IsZero()); k-- {
 		if at := i.Attempts[k].StartedAt; !at.IsZero() {
 			*startedAt = at
 			break

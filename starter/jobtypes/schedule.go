@@ -76,7 +76,10 @@ func (s schedules) build(spec contract.JobTypeSpec) (*schedulepb.Schedule, error
 
 // completed adds the server's defaults: without them a Schedule would differ from its spec.
 func completed(spec contract.JobTypeSpec) contract.JobTypeSpec {
-	interval := cmp.Or(spec.Interval, spec.Schedule.Every, gapOf(spec.Schedule.Cron))
+	interval := cmp.Or(spec.Interval, spec.Schedule.Every)
+	if interval == 0 { // Not an argument above: it looks at each day of five years.
+		interval = gapOf(spec.Schedule.Cron)
+	}
 	spec.Policy = spec.Policy.WithCatchupWindow(interval)
 	return spec
 }

@@ -131,6 +131,7 @@ function Editor({
           value={value === undefined ? '' : String(value)}
           min={schema.minimum}
           max={schema.maximum}
+          step={typeOf(schema) === 'number' ? 'any' : 1}
           required={required}
           aria-describedby={hint}
           onInput={(e) => set(e.currentTarget.value === '' ? undefined : Number(e.currentTarget.value))}

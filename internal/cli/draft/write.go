@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // write returns the configuration of all entries, with a comment for each note.

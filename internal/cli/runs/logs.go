@@ -189,7 +189,8 @@ func (l *log) finish(ctx context.Context, show func(joblogs.Part) error) error {
 }
 
 func (l *log) show(part joblogs.Part, show func(joblogs.Part) error) error {
-	if l.printed && part.From == joblogs.FromResult {
+	// The result of a short output begins at the offset. That of a long one is its end, which may be printed in part.
+	if l.printed && part.From == joblogs.FromResult && part.Text != "" && part.Offset < l.offset {
 		text, known := continued(l.last, part.Text)
 		if part.Text = text; !known {
 			l.Complain("note: output before this may be missing: %s", part.Note)

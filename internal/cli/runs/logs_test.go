@@ -27,6 +27,8 @@ type printing struct {
 	// silent attempts have a worker that does not answer. result is the end of the last output.
 	silent map[int]bool
 	result string
+	// whole: the result has the output from its start.
+	whole bool
 }
 
 func (p *printing) read(_ context.Context, attempt int, offset int64) (joblogs.Part, error) {
@@ -45,7 +47,10 @@ func (p *printing) read(_ context.Context, attempt int, offset int64) (joblogs.P
 	case p.silent[attempt]:
 		part.Gone, part.Note = joblogs.GoneSilent, fmt.Sprintf("worker of attempt %d does not answer", attempt)
 		if p.ended && p.result != "" {
-			part.From, part.Text, part.Next = joblogs.FromResult, p.result, int64(len(p.result))
+			if p.whole {
+				part.Offset = min(offset, int64(len(p.result)))
+			}
+			part.From, part.Text, part.Next = joblogs.FromResult, p.result[part.Offset:], int64(len(p.result))
 		}
 		return part, nil
 	}
@@ -97,11 +102,17 @@ func TestAFollowerPrintsTheRestOfAnAttempt(t *testing.T) {
 		"the worker is away at the end": {printing{outputs: map[int]string{1: "one\n"}, steps: []func(*printing){
 			func(*printing) {}, func(p *printing) { p.ended, p.silent = true, map[int]bool{1: true} },
 		}}, "one\n", "the end of attempt 1 may be missing: worker of attempt 1 does not answer"},
-		"the result has the end": {printing{outputs: map[int]string{1: "one\n"}, steps: []func(*printing){
+		"the result has the end": {printing{whole: true, outputs: map[int]string{1: "one\n"}, steps: []func(*printing){
 			func(*printing) {}, func(p *printing) {
 				p.ended, p.silent, p.result = true, map[int]bool{1: true}, "one\nlast words\n"
 			},
 		}}, "one\nlast words\n", ""},
+		"the result has the same line again": {printing{whole: true, outputs: map[int]string{1: "one\n"}, steps: []func(*printing){
+			func(*printing) {}, func(p *printing) { p.ended, p.silent, p.result = true, map[int]bool{1: true}, "one\none\none\n" },
+		}}, "one\none\none\n", ""},
+		"the whole result is printed": {printing{whole: true, outputs: map[int]string{1: "one\n"}, steps: []func(*printing){
+			func(*printing) {}, func(p *printing) { p.ended, p.silent, p.result = true, map[int]bool{1: true}, "one\n" },
+		}}, "one\n", ""},
 		"the result has no more": {printing{outputs: map[int]string{1: "zero\none\n"}, steps: []func(*printing){
 			func(*printing) {}, func(p *printing) { p.ended, p.silent, p.result = true, map[int]bool{1: true}, "one\n" },
 		}}, "zero\none\n", ""},

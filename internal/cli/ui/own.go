@@ -2,9 +2,10 @@ package ui
 
 import (
 	"cmp"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"regexp"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Renaming replaces the name of the program in its own texts, never in texts of users.

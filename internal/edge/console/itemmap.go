@@ -154,7 +154,7 @@ func failuresOf(ref starter.RunRef, items []starter.Item, total int) RunFailures
 	for i, of := range workers {
 		cause := &found.Causes[i]
 		cause.Workers, cause.WorkersTotal = most(of, mostWorkers), len(of)
-		if cause.Hint == "" && len(of) == 1 {
+		if cause.Hint == "" && len(of) == 1 && of[cause.Workers[0]] == cause.Count {
 			help := explain.RemedyOfWorker(cause.Workers[0], cause.Count)
 			cause.Remedy, cause.Hint, cause.Actions = help.Text(), help.Words(), help.Actions
 		}

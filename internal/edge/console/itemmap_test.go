@@ -37,7 +37,7 @@ func TestFailuresHaveTheirWorkersAndTimes(t *testing.T) {
 			Error: "disk_full: /data2 has 1." + strconv.Itoa(i) + " GiB free, volume-" + strconv.Itoa(i) + " needs 4.0 GiB",
 		})
 	}
-	items = slices.Insert(items, 31, starter.Item{ID: "job-00032", Error: "disk_full: /data2 has 1.5 GiB free, KEY needs 4.0 GiB"}) // Its end is not known.
+	items = slices.Insert(items, 31, starter.Item{ID: "job-00032", Worker: "stor-17", Error: "disk_full: /data2 has 1.5 GiB free, KEY needs 4.0 GiB"}) // Its end is not known.
 	items = append(items, starter.Item{ID: "job-00099", Worker: "stor-04", Error: "exited with status 3"}, starter.Item{ID: "job-00100", Worker: "stor-05", Error: "exited with status 4"})
 	found := failuresOf(starter.RunRef{WorkflowID: "group/a-1"}, items, 40)
 	require.Len(t, found.Causes, 3)
@@ -54,6 +54,10 @@ func TestFailuresHaveTheirWorkersAndTimes(t *testing.T) {
 	assert.Equal(t, 6, found.Uncounted)
 	assert.Equal(t, 40, found.Failed)
 	assert.Equal(t, []int{1, 1}, []int{found.Causes[1].Count, found.Causes[2].Count}, "an exit status is no amount")
+
+	unplaced := items[28:32:32]
+	unplaced[0].Worker = ""
+	assert.Empty(t, failuresOf(starter.RunRef{WorkflowID: "group/a-1"}, unplaced, 4).Causes[0].Actions, "one of four was on no worker")
 }
 
 // The chain is the longest by duration; tasks without times count last.

@@ -3,10 +3,11 @@ package access
 import (
 	"errors"
 	"fmt"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Subject is an authenticated caller.

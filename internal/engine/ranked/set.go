@@ -3,8 +3,9 @@ package ranked
 import (
 	"cmp"
 	"container/heap"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Set is a set of elements with ids, which gives the one with the smallest id.

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Reasons for which a value cannot stand in a place of a script.

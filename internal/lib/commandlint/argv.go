@@ -1,11 +1,12 @@
 package commandlint
 
 import (
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Argv examines a program and its arguments. A script of `sh -c` is examined, too.

@@ -1,10 +1,11 @@
 package crontab
 
 import (
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"iter"
 	"math/bits"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 const (

@@ -2,8 +2,9 @@ package draw
 
 import (
 	"fmt"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // maxMermaidEdges is Mermaid's default of maxEdges.

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Plain decodes a block so that templates print and compare its numbers as written: 1000000, not 1e+06.

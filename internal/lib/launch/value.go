@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Value is a text, or where the worker finds a secret for each attempt. At most one field is set.

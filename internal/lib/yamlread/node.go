@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Kind is the kind of a value in JSON's terms, since values are sent as JSON.

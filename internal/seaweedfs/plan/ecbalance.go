@@ -2,9 +2,10 @@ package plan
 
 import (
 	"cmp"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"maps"
 	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // ECBalanceSettings define the imbalance of shards.

@@ -2,9 +2,10 @@ package plan
 
 import (
 	"cmp"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"math/bits"
 	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Shards of Reed-Solomon 10+4.

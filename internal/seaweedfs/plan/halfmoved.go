@@ -1,8 +1,9 @@
 package plan
 
 import (
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // HalfMoved finds unfinished moves: a surplus copy that takes writes, next to a read-only source of its size. An

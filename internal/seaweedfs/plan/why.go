@@ -1,8 +1,9 @@
 package plan
 
 import (
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Obstacle is the reason why a plan leaves volumes or servers out.

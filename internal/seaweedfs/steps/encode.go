@@ -2,8 +2,9 @@ package steps
 
 import (
 	"cmp"
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Counts of Reed-Solomon 10+4: any ten of the fourteen shards hold the volume.

@@ -1,8 +1,9 @@
 package steps
 
 import (
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 // Vacuum frees the space of deleted objects on all replicas of a volume:

@@ -106,6 +106,7 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
   const { policy, lane, labels, resources, job_resources } = type.spec;
   const execute = type.spec.execute as { command?: string[] } | undefined;
   const closed = type.window && !type.window.open;
+  const schema = handler?.params as Schema | undefined; // The job type has the required ones.
   const act: Act = {
     ...submit(type.name, form),
     done: (answer) => {
@@ -136,7 +137,7 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
                 ))}
               </select>
             </div>
-            <SchemaForm legend="Params" schema={handler?.params as Schema | undefined} value={form.params} set={(params) => set({ params })} />
+            <SchemaForm legend="Params" schema={schema && { ...schema, required: [] }} value={form.params} set={(params) => set({ params })} />
             {text('key', 'Dedupe key', 'The job does not run next to another one with this key. Empty: it always runs.')}
             {text('node', 'Only on worker', 'Empty: wherever there is room.')}
             {text('summary', 'Summary', 'One line for others.')}

@@ -2,9 +2,10 @@
 package losses
 
 import (
-	"github.com/roundsman/roundsman/internal/lib/lists"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
 const (

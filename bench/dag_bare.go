@@ -70,11 +70,10 @@ func beDAGChild(ctx context.Context, o options) error {
 
 func runUntilOrphaned(ctx context.Context, run func(context.Context) error) error {
 	ctx = underParent(ctx)
-	err := run(ctx)
-	if ctx.Err() != nil {
-		return nil
+	if err := run(ctx); ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // It has ended with its parent.
 }
 
 type independentInput struct {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"maps"
+
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/internal/lib/lists"
@@ -96,29 +98,31 @@ func formerNames() map[string]former {
 // elsewhere maps words and flags that no command has to what replaces them: those of other programs, names of the command
 // tree before the verbs, and their flags, behind the command that the former name stands for.
 func elsewhere() map[string]string {
-	return map[string]string{
-		"apply --dry-run": "`roundsman plan` shows the changes",
-		"plan --prune":    "`roundsman plan` shows deletions always; `roundsman apply --prune` makes them",
+	all := map[string]string{
+		"dag":                "to list: `roundsman runs`; to start: `roundsman start FILE`; to check: `roundsman validate FILE`",
+		"dag add-tasks":      "`roundsman set RUN -f FILE`",
+		"dag set":            "`roundsman set RUN concurrency=N`",
+		"jobs submit":        "`roundsman submit TYPE:KEY -p NAME=VALUE`",
+		"jobtypes backfill":  "`roundsman start NAME --backfill FROM..TO`",
+		"locks":              "`roundsman resources`",
+		"notifications":      "`roundsman receivers`",
+		"notifications test": "`roundsman receivers --test NAME`",
+		"pools":              "`roundsman resources`",
+		"pools resize":       "`roundsman set pool/NAME size=N`",
+		"workers resize":     "`roundsman set WORKER max_execute=N max_detect=N`",
+	}
+	maps.Copy(all, droppedQueries())
+	maps.Copy(all, droppedSteering())
+	return all
+}
 
-		"dag":                 "to list: `roundsman runs`; to start: `roundsman start FILE`; to check: `roundsman validate FILE`",
-		"dag add-tasks":       "`roundsman set RUN -f FILE`",
-		"dag set":             "`roundsman set RUN concurrency=N`",
-		"jobs submit":         "`roundsman submit TYPE:KEY -p NAME=VALUE`",
-		"jobtypes backfill":   "`roundsman start NAME --backfill FROM..TO`",
-		"locks":               "`roundsman resources`",
-		"notifications":       "`roundsman receivers`",
-		"notifications test":  "`roundsman receivers --test NAME`",
-		"pools":               "`roundsman resources`",
-		"pools resize":        "`roundsman set pool/NAME size=N`",
-		"workers resize":      "`roundsman set WORKER max_execute=N max_detect=N`",
+// droppedQueries are flags of commands that show.
+func droppedQueries() map[string]string {
+	return map[string]string{
 		"audit --job-type":    "`roundsman audit NAME`",
 		"audit --kind":        "no flag selects it: `roundsman audit --output json | jq '.[] | select(.kind == \"operator\")'`",
 		"audit --object":      "`roundsman audit KIND/NAME`",
 		"audit --of":          "`roundsman audit KIND/NAME`",
-		"cancel --key":        "`roundsman cancel TYPE:KEY`",
-		"cancel --run":        "`roundsman cancel RUN/ITEM`",
-		"cancel --task":       "`roundsman cancel RUN/TASK`",
-		"drain --no-wait":     "`roundsman pause WORKER` returns at once",
 		"jobs --job-type":     "`roundsman jobs NAME`",
 		"jobs --key":          "`roundsman jobs :KEY`",
 		"jobs --node":         "`roundsman jobs WORKER`",
@@ -131,9 +135,6 @@ func elsewhere() map[string]string {
 		"resources --object":  "`roundsman resources object/NAME --past`",
 		"resources --only":    "`roundsman resources KIND/NAME`",
 		"resources --pool":    "`roundsman resources pool/NAME --past`",
-		"resume --key":        "`roundsman resume TYPE:KEY --kind budget`",
-		"retry --accept-diff": "-f FILE alone continues with the DAG in FILE",
-		"retry --detach":      "it returns at once, -w waits",
 		"runs --dag":          "`roundsman runs NAME`",
 		"runs --job-type":     "`roundsman runs NAME`",
 		"runs --kind":         "`roundsman runs NAME`, of a job type or of a DAG",
@@ -145,12 +146,6 @@ func elsewhere() map[string]string {
 		"schedule --dropped":  "`roundsman schedule -s skipped,missed`",
 		"schedule --job-type": "`roundsman schedule NAME`",
 		"schedule --skipped":  "`roundsman schedule -s skipped`",
-		"set --concurrency":   "`roundsman set RUN concurrency=N`",
-		"set --entry":         "`roundsman set NAME --restore SEQ`",
-		"set --max-detect":    "`roundsman set WORKER max_detect=N`",
-		"set --max-execute":   "`roundsman set WORKER max_execute=N`",
-		"set --reset":         "`roundsman set WORKER max_execute= max_detect=`",
-		"set --size":          "`roundsman set pool/NAME size=N`",
 		"show --around":       "`roundsman show RUN/TASK -o svg`",
 		"show --format":       "`roundsman show RUN -o svg`, dot or mermaid",
 		"show --gantt":        "`roundsman show RUN -o gantt`",
@@ -161,6 +156,30 @@ func elsewhere() map[string]string {
 		"show --state":        "`roundsman jobs RUN -s STATE`",
 		"show --task":         "`roundsman show RUN/TASK`",
 		"show -s":             "`roundsman jobs RUN -s STATE`",
+		"watch --interval":    "leave it out: watch looks often enough",
+		"workers --deleted":   "`roundsman workers -s DELETED`",
+		"workers --online":    "`roundsman workers -s ONLINE`",
+	}
+}
+
+// droppedSteering are flags of commands that change.
+func droppedSteering() map[string]string {
+	return map[string]string{
+		"apply --dry-run":     "`roundsman plan` shows the changes",
+		"plan --prune":        "`roundsman plan` shows deletions always; `roundsman apply --prune` makes them",
+		"cancel --key":        "`roundsman cancel TYPE:KEY`",
+		"cancel --run":        "`roundsman cancel RUN/ITEM`",
+		"cancel --task":       "`roundsman cancel RUN/TASK`",
+		"drain --no-wait":     "`roundsman pause WORKER` returns at once",
+		"resume --key":        "`roundsman resume TYPE:KEY --kind budget`",
+		"retry --accept-diff": "-f FILE alone continues with the DAG in FILE",
+		"retry --detach":      "it returns at once, -w waits",
+		"set --concurrency":   "`roundsman set RUN concurrency=N`",
+		"set --entry":         "`roundsman set NAME --restore SEQ`",
+		"set --max-detect":    "`roundsman set WORKER max_detect=N`",
+		"set --max-execute":   "`roundsman set WORKER max_execute=N`",
+		"set --reset":         "`roundsman set WORKER max_execute= max_detect=`",
+		"set --size":          "`roundsman set pool/NAME size=N`",
 		"start --detach":      "it returns at once, -w waits",
 		"start --from":        "`roundsman start NAME --backfill FROM..TO`",
 		"start --to":          "`roundsman start NAME --backfill FROM..TO`",
@@ -172,8 +191,5 @@ func elsewhere() map[string]string {
 		"submit --type":       "`roundsman submit TYPE:KEY`",
 		"submit -t":           "`roundsman submit TYPE:KEY`",
 		"validate --commands": "`roundsman start FILE --dry-run`",
-		"watch --interval":    "leave it out: watch looks often enough",
-		"workers --deleted":   "`roundsman workers -s DELETED`",
-		"workers --online":    "`roundsman workers -s ONLINE`",
 	}
 }

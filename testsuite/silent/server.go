@@ -103,6 +103,7 @@ type service struct {
 	of *Server
 }
 
+// DescribeNamespace answers if Described.
 func (s service) DescribeNamespace(ctx context.Context, _ *workflowservice.DescribeNamespaceRequest, _ ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error) {
 	if s.of.Described {
 		return &workflowservice.DescribeNamespaceResponse{}, nil
@@ -110,22 +111,27 @@ func (s service) DescribeNamespace(ctx context.Context, _ *workflowservice.Descr
 	return nil, s.of.wait(ctx)
 }
 
+// GetClusterInfo has no answer.
 func (s service) GetClusterInfo(ctx context.Context, _ *workflowservice.GetClusterInfoRequest, _ ...grpc.CallOption) (*workflowservice.GetClusterInfoResponse, error) {
 	return nil, s.of.wait(ctx)
 }
 
+// GetSystemInfo has no answer.
 func (s service) GetSystemInfo(ctx context.Context, _ *workflowservice.GetSystemInfoRequest, _ ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
 	return nil, s.of.wait(ctx)
 }
 
+// SignalWorkflowExecution has no answer.
 func (s service) SignalWorkflowExecution(ctx context.Context, _ *workflowservice.SignalWorkflowExecutionRequest, _ ...grpc.CallOption) (*workflowservice.SignalWorkflowExecutionResponse, error) {
 	return nil, s.of.wait(ctx)
 }
 
+// ListSchedules has no answer.
 func (s service) ListSchedules(ctx context.Context, _ *workflowservice.ListSchedulesRequest, _ ...grpc.CallOption) (*workflowservice.ListSchedulesResponse, error) {
 	return nil, s.of.wait(ctx)
 }
 
+// ListWorkers lists an ended process and a control plane, if Beat is set.
 func (s service) ListWorkers(ctx context.Context, _ *workflowservice.ListWorkersRequest, _ ...grpc.CallOption) (*workflowservice.ListWorkersResponse, error) {
 	if s.of.Beat.IsZero() {
 		return nil, s.of.wait(ctx)
@@ -133,6 +139,7 @@ func (s service) ListWorkers(ctx context.Context, _ *workflowservice.ListWorkers
 	return &workflowservice.ListWorkersResponse{Workers: []*workerpb.WorkerListInfo{{WorkerInstanceKey: "ended"}, {WorkerInstanceKey: "plane"}}}, nil
 }
 
+// DescribeWorker answers with Beat.
 func (s service) DescribeWorker(_ context.Context, in *workflowservice.DescribeWorkerRequest, _ ...grpc.CallOption) (*workflowservice.DescribeWorkerResponse, error) {
 	if in.GetWorkerInstanceKey() == "ended" {
 		return nil, serviceerror.NewNotFound("no such worker")
@@ -146,6 +153,7 @@ type operator struct {
 	of *Server
 }
 
+// ListSearchAttributes has no answer.
 func (o operator) ListSearchAttributes(ctx context.Context, _ *operatorservice.ListSearchAttributesRequest, _ ...grpc.CallOption) (*operatorservice.ListSearchAttributesResponse, error) {
 	return nil, o.of.wait(ctx)
 }

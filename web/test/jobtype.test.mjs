@@ -74,7 +74,7 @@ test('each run has what started it', options, async () => {
   const starters = ['its first apply by ann (cli)', 'a backfill by ann (cli)', 'a submission by ann (cli)', 'a retry by ann (cli)'];
   const found = await until('what started each', async () => {
     const rows = await rowsOf(page);
-    return starters.every((one) => rows.some((row) => row[2] === one)) && rows.some((row) => row[2] === 'ann (api)') && rows;
+    return starters.every((one) => rows.some((row) => row[2] === one)) && rows.some((row) => row[2] === 'ann (console)') && rows;
   }, 60_000);
   assert.ok(!found.some((row) => row[2] === 'its schedule'), JSON.stringify(found));
   assert.equal(await page.evaluate(() => [...document.querySelectorAll('main h2')].some((e) => /Started by its schedule/.test(e.textContent))), false);

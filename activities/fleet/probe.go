@@ -13,8 +13,8 @@ import (
 // probesPerInterval is the number of probe reads within one heartbeat interval.
 const probesPerInterval = 5
 
-// ProbeWorker is [contract.ProbeWorkerActivity]: it waits until a heartbeat of that incarnation changes, for at most
-// three heartbeat intervals between the first read and the last one. A repeat probes again.
+// ProbeWorker implements [contract.ProbeWorkerActivity]. It waits until a heartbeat of that incarnation changes. The first
+// and the last read are at least three heartbeat intervals apart. A repeat probes again.
 func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
 	applied := o.thresholds.Applied(ctx).WithDefaults()
 	ticker := time.NewTicker(applied.HeartbeatInterval.Std() / probesPerInterval)

@@ -43,7 +43,7 @@ func (u *unit) checkTemplates(t *Task, d *Definition) {
 	d.Refs = slices.Sorted(maps.Keys(m.used))
 }
 
-// mentions are the tasks that the templates of a task may refer to, and those that they refer to.
+// mentions are the tasks that templates of a task may refer to, and the tasks that they do refer to.
 type mentions struct {
 	// needed is true for a task that is needed item by item.
 	needed, used map[string]bool

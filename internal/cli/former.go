@@ -95,8 +95,8 @@ func formerNames() map[string]former {
 	}
 }
 
-// elsewhere maps words and flags that no command has to what replaces them: those of other programs, names of the command
-// tree before the verbs, and their flags, behind the command that the former name stands for.
+// elsewhere maps unknown words and flags to their replacements. They are from other programs or from the command tree before
+// the verbs. A flag stands behind the present name of its command.
 func elsewhere() map[string]string {
 	all := map[string]string{
 		"dag":                "to list: `roundsman runs`; to start: `roundsman start FILE`; to check: `roundsman validate FILE`",

@@ -36,7 +36,7 @@ type Forecast struct {
 	// Ticks are in order of time, Types in order of name.
 	Ticks []forecast.Tick `json:"ticks"`
 	Types []ForecastType  `json:"job_types"`
-	// Days count all ticks, also those that a limit left out.
+	// Days count all ticks, also beyond the limit.
 	Days []Day `json:"days,omitempty" doc:"All instants by day, also those that the limit left out"`
 	// Number of later ticks that the limit left out.
 	More int `json:"more,omitempty" doc:"Later ticks that the limit left out"`

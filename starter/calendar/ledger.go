@@ -38,7 +38,7 @@ type Ledger struct {
 	Ticks  []ticks.Tick               `json:"ticks"`
 	Counts map[contract.TickState]int `json:"counts"`
 	Failed int                        `json:"failed" doc:"Instants that were missed, or whose run failed"`
-	// Days count all ticks, also those that a limit left out.
+	// Days count all ticks, also beyond the limit.
 	Days []Day `json:"days,omitempty" doc:"All instants by day, also those that the limit left out"`
 	// Number of earlier ticks that a limit left out; Counts includes them.
 	More int `json:"more,omitempty" doc:"Earlier ticks that the limit left out; counts has them"`

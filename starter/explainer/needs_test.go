@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// TestTypesHaveTheirHolds, each hold is read once: all holds were copied for each job type.
+// TestTypesHaveTheirHolds: each hold is read once, for any number of job types.
 func TestTypesHaveTheirHolds(t *testing.T) {
 	t.Parallel()
 	const n = 1000

@@ -100,7 +100,7 @@ func TestLinesAreFewButSayWhatMatters(t *testing.T) {
 	assert.Less(t, len(lines), 10, "ten seconds of a run are a handful of lines: %s", out.String())
 }
 
-// TestALineDoesNotRepeatTheEnd: all jobs have ended, and the run stores its result.
+// TestALineDoesNotRepeatTheEnd, while the run stores its result.
 func TestALineDoesNotRepeatTheEnd(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

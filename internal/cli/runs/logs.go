@@ -168,8 +168,7 @@ func (l *log) run(ctx context.Context, show func(joblogs.Part) error) error {
 
 func (l *log) begin(attempt int) { l.shown, l.offset, l.last = attempt, 0, "" }
 
-// finish prints the rest of the attempt before the present one: it may have printed more since, and then have lost its
-// worker.
+// finish prints the rest of the attempt before the present one, from its last offset to its end.
 func (l *log) finish(ctx context.Context, show func(joblogs.Part) error) error {
 	for {
 		part, err := l.read(ctx, l.shown, l.offset)
@@ -189,7 +188,7 @@ func (l *log) finish(ctx context.Context, show func(joblogs.Part) error) error {
 }
 
 func (l *log) show(part joblogs.Part, show func(joblogs.Part) error) error {
-	// The result of a short output begins at the offset. That of a long one is its end, which may be printed in part.
+	// The result of a short output begins at the offset. A long output has only its end in the result, and a part of it may be printed.
 	if l.printed && part.From == joblogs.FromResult && part.Text != "" && part.Offset < l.offset {
 		text, known := continued(l.last, part.Text)
 		if part.Text = text; !known {

@@ -15,7 +15,7 @@ import (
 // mostReread job types are read one by one after changes, out of the newest mostChanges.
 const mostReread, mostChanges = 20, 200
 
-// sharedLists cost calls to visibility. All callers share them for a second, whatever their rights.
+// sharedLists cost calls to visibility. All callers share them for a second.
 type sharedLists struct {
 	client    *starter.Client
 	logger    *slog.Logger

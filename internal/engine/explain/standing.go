@@ -90,7 +90,7 @@ func StandingOf(f StandingFacts) Standing {
 	return Standing{State: TypeReady}
 }
 
-// Waits reports whether an open run executes nothing.
+// Waits reports whether an open run begins nothing: it waits, is paused or is held.
 func (s RunStanding) Waits() bool { return s.Open && s.State != RunRunning }
 
 func waitDetail(s RunStanding) string {

@@ -19,7 +19,7 @@ type restore struct {
 	}
 }
 
-// Without an entry the last restorable one may be that of the first request, whose former settings are not in force.
+// Without an entry the last restorable one may be that of the first request. Its former settings are not in force.
 func isRestored(ctx context.Context, call *api.Call, in *restore) (bool, error) {
 	return jobtypes.Of(call.Client).IsRestored(ctx, in.Name, in.Body.Entry)
 }

@@ -65,12 +65,16 @@ func TestDialOfAServerThatHangs(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		<-stream.Context().Done()
+	hangs := make(chan struct{}) // It does not see the deadline of a call either.
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+		<-hangs
 		return nil
 	}))
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	t.Cleanup(func() {
+		close(hangs)
+		server.Stop()
+	})
 	_, err = starter.Dial(t.Context(), starter.Options{Address: listener.Addr().String(), DialTimeout: 300 * time.Millisecond})
 	var unreachable *starter.UnreachableError
 	require.ErrorAs(t, err, &unreachable)

@@ -53,11 +53,11 @@ func (l *logged) has(part string) func() bool {
 	}
 }
 
-// owe leaves the hooks of a lost attempt, each with a second to start, as a killed worker does.
-func owe(t *testing.T, dir, state string, spec launch.Spec, onFailure ...string) {
+// owe leaves the hooks of a lost attempt, as a killed worker does. Each has limit to start, and then limit to run.
+func owe(t *testing.T, limit time.Duration, dir, state string, spec launch.Spec, onFailure ...string) {
 	t.Helper()
-	second := jobtype.Duration(time.Second)
-	spec.Hooks = launch.Hooks{OnFailure: onFailure, Finally: []string{"sh", "-c", "echo $ROUNDSMAN_HOOK >> " + dir + "/book"}, Timeout: &second}
+	timeout := jobtype.Duration(limit)
+	spec.Hooks = launch.Hooks{OnFailure: onFailure, Finally: []string{"sh", "-c", "echo $ROUNDSMAN_HOOK >> " + dir + "/book"}, Timeout: &timeout}
 	owed := &hook.Owed{Job: "group/g/job-1", Attempt: 1, Launch: spec, Outcome: hook.Outcome{Kind: hook.Lost, Code: -1}, Pending: spec.Hooks.All()}
 	require.NoError(t, owed.Open(state, "mark"))
 }
@@ -65,7 +65,7 @@ func owe(t *testing.T, dir, state string, spec launch.Spec, onFailure ...string)
 // This test reads the process-wide log, so it is not parallel.
 func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state, handler := newLog(t), t.TempDir(), t.TempDir(), newHandler(0)
-	owe(t, dir, state, launch.Spec{EnvFile: []string{filepath.Join(dir, "later")}})
+	owe(t, 5*time.Second, dir, state, launch.Spec{EnvFile: []string{filepath.Join(dir, "later")}})
 	require.NoError(t, handler.PrepareNode(t.Context(), "node-a", state))
 	job := jobtype.Job{WorkerID: "node-a", GroupID: "group/g", ID: "job-1", Attempt: 2, Settings: raw(t, shell("true"))}
 	got := jobtypetest.Execute(t.Context(), handler, job)
@@ -91,7 +91,7 @@ func TestAnOwedHookIsTriedUntilItStarts(t *testing.T) { //nolint:paralleltest //
 // this test is not parallel.
 func TestOwedHooksRunOnceTheirFileCanBeRead(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state := newLog(t), t.TempDir(), t.TempDir()
-	owe(t, dir, state, launch.Spec{})
+	owe(t, time.Minute, dir, state, launch.Spec{})
 	var limit unix.Rlimit
 	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &limit))
 	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: limit.Max}, nil))
@@ -112,7 +112,7 @@ func TestOwedHooksWaitForAnUnreadableNote(t *testing.T) {
 	s := newSite(t, 0)
 	note := filepath.Join(s.state(), "x.group.json")
 	require.NoError(t, os.MkdirAll(note, 0o700))
-	owe(t, s.dir, s.state(), launch.Spec{})
+	owe(t, time.Minute, s.dir, s.state(), launch.Spec{})
 	worker, stderr := s.worker(2, "true")
 	require.Error(t, worker.Wait())
 	assert.Contains(t, stderr.String(), note)
@@ -131,7 +131,7 @@ func TestOwedHooksWaitForAnUnreadableNote(t *testing.T) {
 // This test reads the process-wide log, so it is not parallel.
 func TestAnOwedHookThatCanNeverStartIsGivenUp(t *testing.T) { //nolint:paralleltest // see above
 	log, dir, state := newLog(t), t.TempDir(), t.TempDir()
-	owe(t, dir, state, launch.Spec{}, "no-such-program")
+	owe(t, 5*time.Second, dir, state, launch.Spec{}, "no-such-program")
 	require.NoError(t, newHandler(0).PrepareNode(t.Context(), "node-a", state))
 	require.Eventually(t, log.has("could not be started"), time.Minute, 10*time.Millisecond)
 	assert.True(t, log.has("no-such-program")())

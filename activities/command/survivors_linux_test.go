@@ -256,7 +256,13 @@ func drainedAt(t *testing.T, file string) context.Context {
 	ctx, drain := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { drain(nil) })
 	go func() {
-		assert.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, time.Minute, 10*time.Millisecond)
+		for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
 		drain(jobtype.ErrDraining)
 	}()
 	return ctx

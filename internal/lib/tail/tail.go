@@ -2,6 +2,7 @@
 package tail
 
 import (
+	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -58,14 +59,22 @@ func (t *Tail) Text() string {
 // Escapes make six bytes of one, and a result over jobtype.MaxResultBytes would not travel.
 const maxEncodedOutput = jobtype.MaxResultBytes * 3 / 4
 
+var (
+	// sequences are those of terminals for colors, the cursor and titles. Without their first character they would stay as [31m.
+	sequences = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])`)
+	// A progress display returns to the beginning of its line.
+	returns = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+)
+
 // readable drops control characters and keeps the last part within both bounds.
 func readable(data []byte) string {
+	data = sequences.ReplaceAll(data, nil)
 	text := strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(string(data), string(utf8.RuneError)))
+	}, returns.Replace(strings.ToValidUTF8(string(data), string(utf8.RuneError))))
 	from, encoded := len(text), 0
 	for from > 0 {
 		r, size := utf8.DecodeLastRuneInString(text[:from])

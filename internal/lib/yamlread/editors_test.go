@@ -52,6 +52,11 @@ func TestFaultsOfTheSyntaxHaveTheirLine(t *testing.T) {
 		last := faults[len(faults)-1]
 		assert.Equal(t, want, fmt.Sprintf("%d: %s", last.Line, last.Message), text)
 	}
+	for _, excluded := range "\x00\x1b\x7f\u0080\u009f\uffff" {
+		_, faults := Read("f", []byte("a: 1\nö: x\ty\u0085\ufeff😀"+string(excluded)), itemOptions())
+		require.NotEmpty(t, faults, "%U", excluded)
+		assert.Equal(t, "2:10", fmt.Sprintf("%d:%d", faults[0].Line, faults[0].Column), "%U", excluded)
+	}
 }
 
 // The first line of a document may have the version of the standard.

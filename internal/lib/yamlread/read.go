@@ -131,7 +131,7 @@ var (
 	// parserMessage begins the messages whose lines the decoder counts from 0.
 	parserMessage = regexp.MustCompile(`^(?:did not find expected (?:<|node content$|',')|found (?:undefined tag handle|duplicate %|incompatible YAML))`)
 	// lineless begins the messages without a line, or with that of the block around the fault.
-	lineless = regexp.MustCompile(`^(?:did not find expected (?:key|'-' indicator)$|unknown anchor |control characters are not allowed$)`)
+	lineless = regexp.MustCompile(`^(?:did not find expected (?:key|'-' indicator)$|unknown anchor )`)
 )
 
 func syntax(data []byte, err error) Fault {
@@ -151,11 +151,18 @@ func syntax(data []byte, err error) Fault {
 	switch {
 	case strings.Contains(f.Message, "cannot start any token"):
 		f.Message += ": indent with spaces, not with tabs, and put a value that begins with @, ` or % into quotes"
+	case f.Message == "control characters are not allowed":
+		f.Line, f.Column = position(data, max(bytes.IndexFunc(data, control), 0))
 	case f.Message == "did not find expected key", f.Message == "did not find expected '-' indicator":
 		f.Message += ": check the indentation and the quotes of this line"
 	}
 	f.Message = "not valid YAML: " + f.Message
 	return f
+}
+
+// control reports whether YAML excludes a character from its texts.
+func control(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r > '~' && r < 0xa0 && r != 0x85 || r == 0xfffe || r == 0xffff
 }
 
 // firstWith returns the first line with which the decoder fails so.

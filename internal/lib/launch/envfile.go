@@ -9,8 +9,8 @@ import (
 // backslashes.
 func ParseEnvFile(text string) ([]string, error) {
 	var variables []string
-	if at := strings.IndexByte(text, 0); at >= 0 {
-		return nil, fmt.Errorf("line %d has a NUL byte: save the file as UTF-8", strings.Count(text[:at], "\n")+1)
+	if before, _, found := strings.Cut(text, "\x00"); found {
+		return nil, fmt.Errorf("line %d has a NUL byte: save the file as UTF-8", strings.Count(before, "\n")+1)
 	}
 	p := envParser{rest: strings.TrimPrefix(text, "\ufeff"), line: 1}
 	for p.skip() {

@@ -129,7 +129,7 @@ func TestDAGNotesTellWhatNeedsAPerson(t *testing.T) {
 	quiet := starter.Snapshot{Run: starter.Run{RunRef: starter.RunRef{WorkflowID: dagID}, Kind: starter.KindDAG, DAG: "nightly", Status: starter.StatusRunning}, Unanswered: "the run has just been started"}
 	display.Update(quiet)
 	out.Reset()
-	held := func(s *starter.Snapshot) { s.DAGStatus.HeldUntil = now }
+	held := func(s *starter.Snapshot) { s.DAGStatus.HeldUntil = now.AddDate(0, 0, 21) }
 	paused := func(s *starter.Snapshot) { s.Paused = true }
 	display.Update(dagOpen(map[string]int{"running": 1}, held, paused))
 	display.Update(dagOpen(map[string]int{"running": 1}, held, paused))
@@ -137,6 +137,7 @@ func TestDAGNotesTellWhatNeedsAPerson(t *testing.T) {
 	require.Len(t, lines, 2)
 	assert.Contains(t, lines[0], "roundsman resume dag/nightly/x")
 	assert.Contains(t, lines[1], "roundsman resume dag/nightly/x")
+	assert.Contains(t, out.String(), "held until 2026-12-11 ", "a hold may last for weeks")
 }
 
 func TestDAGBarsOnATerminal(t *testing.T) {

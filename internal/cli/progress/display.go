@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -77,7 +78,7 @@ func (n *news) lines(snapshot starter.Snapshot) []string {
 		}
 		if held = !state.HeldUntil.IsZero(); held && !n.held {
 			lines = append(lines, fmt.Sprintf("held until %s after a failure: `roundsman retry %s` tries again, `roundsman resume %s` ends it",
-				state.HeldUntil.Local().Format(time.TimeOnly), snapshot.WorkflowID, snapshot.WorkflowID))
+				ui.Stamp(state.HeldUntil), snapshot.WorkflowID, snapshot.WorkflowID))
 		}
 	}
 	n.failed, n.asked, n.paused, n.held = failed, asked, snapshot.Paused, held

@@ -8,7 +8,10 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf16"
 
+	"github.com/mattn/go-runewidth"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -216,6 +219,46 @@ func TestWhatIsTooLargeIsRefusedAtOnce(t *testing.T) {
 		require.NoError(t, p.Draw(io.Discard, Dot), name)
 	}
 	require.ErrorContains(t, layered(1000, 100).Draw(io.Discard, Mermaid), "Mermaid takes at most 500")
+}
+
+// A viewer of Mermaid with its defaults refuses more than 500 dependencies and more than 50,000 characters.
+func TestAViewerTakesEveryFlowchart(t *testing.T) {
+	t.Parallel()
+	drawn := 0
+	for n := 100; n <= 3200; n *= 2 {
+		p := &Picture{Title: "単独", Run: true}
+		for i := range n {
+			p.Tasks = append(p.Tasks, Task{ID: fmt.Sprintf("task%d", i), Kind: "command", State: "upstream_failed"})
+		}
+		var out strings.Builder
+		if err := p.Draw(&out, Mermaid); err != nil {
+			require.ErrorContains(t, err, fmt.Sprintf("DAG 単独 has %d boxes and 0 dependencies to draw in ", n))
+			require.ErrorContains(t, err, "(Mermaid takes at most 50000 characters)")
+			require.ErrorContains(t, err, "write -o dot")
+			assert.Empty(t, out.String())
+			continue
+		}
+		drawn = n
+		assert.LessOrEqual(t, len(utf16.Encode([]rune(out.String()))), 50_000)
+	}
+	assert.Equal(t, 800, drawn)
+}
+
+// The same tasks give the same bytes in a locale of East Asia, where these marks take two columns of a terminal.
+func TestPicturesDoNotDependOnTheLocale(t *testing.T) {
+	bars := []Bar{{ID: "⊘…", State: "failed", Began: time.Unix(0, 0), Ended: time.Unix(9, 0)}}
+	all := func() string {
+		var out strings.Builder
+		for _, format := range Formats() {
+			require.NoError(t, nineFailed().Draw(&out, format))
+		}
+		require.NoError(t, Gantt(&out, "x", bars, time.Unix(9, 0)))
+		return out.String()
+	}
+	before := all()
+	runewidth.DefaultCondition.EastAsianWidth = true
+	defer func() { runewidth.DefaultCondition.EastAsianWidth = false }()
+	assert.Equal(t, before, all())
 }
 
 func TestAround(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/mattn/go-runewidth"
 )
 
 // Bar is a task in a Gantt chart.
@@ -37,10 +35,13 @@ func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) error {
 	var from, to time.Time
 	names := 0
 	for i := range shown {
+		begin := shown[i].Began
 		if shown[i].Ended.IsZero() {
 			shown[i].Ended = now
 		}
-		begin := shown[i].Began
+		if shown[i].Ended.Before(begin) { // The clock of this machine is behind.
+			shown[i].Ended = begin
+		}
 		if !shown[i].Ready.IsZero() && shown[i].Ready.Before(begin) {
 			begin = shown[i].Ready
 		}
@@ -50,7 +51,7 @@ func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) error {
 		if shown[i].Ended.After(to) {
 			to = shown[i].Ended
 		}
-		names = max(names, runewidth.StringWidth(shown[i].ID))
+		names = max(names, columns(shown[i].ID))
 	}
 	var text strings.Builder
 	chart := ganttChart{from: from, span: max(to.Sub(from), time.Millisecond), left: float64(names)*columnSize + 2*margin}
@@ -69,18 +70,32 @@ func (g ganttChart) x(at time.Time) float64 {
 	return g.left + ganttWidth*float64(at.Sub(g.from))/float64(g.span)
 }
 
+// unit is the unit of the labels, at most a hundredth of the span.
+func (g ganttChart) unit() time.Duration {
+	unit := time.Millisecond
+	for _, next := range []time.Duration{
+		10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour,
+	} {
+		if next <= g.span/100 {
+			unit = next
+		}
+	}
+	return unit
+}
+
 func (g ganttChart) write(w *strings.Builder, heading string, bars []Bar, left int) {
 	height := float64(len(bars)+3)*(ganttHeight+6) + 2*margin
-	width := g.left + ganttWidth + 6*columnSize + 2*margin
+	width := max(g.left+ganttWidth+6*columnSize, float64(columns(heading))*columnSize) + 2*margin
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="title" `+
 		`font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="%d">`+"\n", width, height, width, height, fontSize)
 	fmt.Fprintf(w, "<title id=\"title\">%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n", escape(heading), paper)
 	fmt.Fprintf(w, `<text x="%d" y="%.1f" fill="%s" font-weight="bold">%s</text>`+"\n", margin, float64(margin+fontSize), ink, escape(heading))
 	top, bottom := float64(2*margin+fontSize), height-margin-lineHeight
+	unit := g.unit()
 	for i := range ticks + 1 {
 		at := g.from.Add(g.span * time.Duration(i) / ticks)
 		fmt.Fprintf(w, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="0.5"/><text x="%.1f" y="%.1f" text-anchor="middle" fill="%s">+%s</text>`+"\n",
-			g.x(at), top, g.x(at), bottom, line, g.x(at), bottom+lineHeight, ink, at.Sub(g.from).Round(g.span/1000+1))
+			g.x(at), top, g.x(at), bottom, line, g.x(at), bottom+lineHeight, ink, at.Sub(g.from).Round(unit))
 	}
 	looks := (&Picture{Run: true})
 	for i, b := range bars {
@@ -94,7 +109,7 @@ func (g ganttChart) write(w *strings.Builder, heading string, bars []Bar, left i
 		w.WriteString("</g>\n")
 	}
 	if left > 0 {
-		fmt.Fprintf(w, `<text x="%d" y="%.1f" fill="%s">and %d that never began</text>`+"\n", margin, bottom+lineHeight, ink, left)
+		fmt.Fprintf(w, `<text x="%d" y="%.1f" fill="%s">and %d that never began</text>`+"\n", margin, bottom+2*lineHeight, ink, left)
 	}
 	w.WriteString("</svg>\n")
 }

@@ -36,7 +36,9 @@ const (
 type TooLargeError struct {
 	Name                string
 	Boxes, Edges, Bends int
-	Format              Format
+	// Characters of a Mermaid flowchart, if they are too many.
+	Characters int
+	Format     Format
 }
 
 // Error implements error.
@@ -44,6 +46,9 @@ func (e *TooLargeError) Error() string {
 	what := fmt.Sprintf("DAG %s has %d boxes and %d dependencies to draw", e.Name, e.Boxes, e.Edges)
 	limit := fmt.Sprintf("at most %d and %d", maxBoxes, maxEdges)
 	switch {
+	case e.Characters > 0:
+		what += fmt.Sprintf(" in %d characters", e.Characters)
+		limit = fmt.Sprintf("Mermaid takes at most %d characters", maxMermaidText)
 	case e.Format == Mermaid:
 		limit = fmt.Sprintf("Mermaid takes at most %d dependencies", maxMermaidEdges)
 	case e.Bends > maxBends && e.Boxes <= maxBoxes && e.Edges <= maxEdges:
@@ -111,11 +116,16 @@ func (p *Picture) sizeOf(b box) point {
 	if p.BoxWidth > 0 {
 		return point{p.BoxWidth, p.BoxHeight}
 	}
-	columns := 0
+	widest := 0
 	for _, text := range b.lines {
-		columns = max(columns, runewidth.StringWidth(text))
+		widest = max(widest, columns(text))
 	}
-	return point{max(float64(columns)*columnSize+2*padding, minWidth), float64(len(b.lines)*lineHeight + padding)}
+	return point{max(float64(widest)*columnSize+2*padding, minWidth), float64(len(b.lines)*lineHeight + padding)}
+}
+
+// columns is the width of text in a browser, which does not depend on the locale of this process.
+func columns(text string) int {
+	return (&runewidth.Condition{StrictEmojiNeutral: true}).StringWidth(text)
 }
 
 func read(graph *dagro.Graph, s sketch, sizes []point) (placed, error) {

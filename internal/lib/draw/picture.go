@@ -102,10 +102,10 @@ func (p *Picture) Draw(w io.Writer, format Format) error {
 	case Dot:
 		p.dot(&text, s)
 	case Mermaid:
-		if err := s.fitsMermaid(p.Title); err != nil {
+		p.mermaid(&text, s)
+		if err := s.fitsMermaid(p.Title, text.String()); err != nil {
 			return err
 		}
-		p.mermaid(&text, s)
 	case SVG:
 		laid, err := p.layout(s)
 		if err != nil {

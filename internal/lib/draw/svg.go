@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/mattn/go-runewidth"
 )
 
 // svg writes the picture as a self-contained document without scripts, fonts and external references.
 func (p *Picture) svg(w *strings.Builder, s sketch, laid placed) {
 	legend, legendWidth := p.svgLegend(s, laid.height)
-	width := max(laid.width, legendWidth, float64(len(p.heading()))*columnSize+2*margin)
+	width := max(laid.width, legendWidth, float64(columns(p.heading()))*columnSize+2*margin)
 	height := laid.height + 2*lineHeight + margin
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
 		`role="img" aria-labelledby="title desc" font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="%d">`+"\n",
@@ -67,7 +65,7 @@ func (p *Picture) svgLegend(s sketch, top float64) (text string, width float64) 
 		rectangle(&w, l, x, middle-lineHeight/2, lineHeight, lineHeight)
 		x += lineHeight + padding
 		fmt.Fprintf(&w, `<text x="%.1f" y="%.1f" fill="%s">%s</text>`+"\n", x, middle+fontSize/3, ink, escape(l.says()))
-		x += float64(runewidth.StringWidth(l.says()))*columnSize + margin
+		x += float64(columns(l.says()))*columnSize + margin
 	}
 	w.WriteString("</g>\n")
 	return w.String(), x

@@ -3,12 +3,16 @@ package draw
 import (
 	"fmt"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
-// maxMermaidEdges is Mermaid's default of maxEdges.
-const maxMermaidEdges = 500
+// Mermaid's defaults of maxEdges and maxTextSize.
+const (
+	maxMermaidEdges = 500
+	maxMermaidText  = 50_000
+)
 
 // dot writes the picture in the Graphviz language, without a size limit.
 func (p *Picture) dot(w *strings.Builder, s sketch) {
@@ -42,11 +46,18 @@ func dotText(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", " ").Replace(text) + `"`
 }
 
-func (s sketch) fitsMermaid(name string) error {
-	if len(s.edges) > maxMermaidEdges {
-		return &TooLargeError{Name: name, Boxes: len(s.boxes), Edges: len(s.edges), Format: Mermaid}
+func (s sketch) fitsMermaid(name, text string) error {
+	tooLarge := &TooLargeError{Name: name, Boxes: len(s.boxes), Edges: len(s.edges), Format: Mermaid}
+	for _, r := range text {
+		tooLarge.Characters += utf16.RuneLen(r) // as JavaScript counts
 	}
-	return nil
+	switch {
+	case len(s.edges) > maxMermaidEdges:
+		tooLarge.Characters = 0
+	case tooLarge.Characters <= maxMermaidText:
+		return nil
+	}
+	return tooLarge
 }
 
 func (p *Picture) mermaid(w *strings.Builder, s sketch) {

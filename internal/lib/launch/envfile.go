@@ -9,7 +9,10 @@ import (
 // backslashes.
 func ParseEnvFile(text string) ([]string, error) {
 	var variables []string
-	p := envParser{rest: text, line: 1}
+	if before, _, found := strings.Cut(text, "\x00"); found {
+		return nil, fmt.Errorf("line %d has a NUL byte: save the file as UTF-8", strings.Count(before, "\n")+1)
+	}
+	p := envParser{rest: strings.TrimPrefix(text, "\ufeff"), line: 1}
 	for p.skip() {
 		line := p.line
 		name, found := p.name()
@@ -39,7 +42,7 @@ func (p *envParser) skip() bool {
 		case p.rest[0] == '\n':
 			p.rest, p.line = p.rest[1:], p.line+1
 		case p.rest[0] == '#', p.rest[0] == ';':
-			end := strings.IndexByte(p.rest, '\n')
+			end := strings.IndexAny(p.rest, "\r\n")
 			if end < 0 {
 				return false
 			}
@@ -51,58 +54,77 @@ func (p *envParser) skip() bool {
 }
 
 func (p *envParser) name() (string, bool) {
-	end := strings.IndexAny(p.rest, "=\n")
-	if end <= 0 || p.rest[end] == '\n' {
+	end := strings.IndexAny(p.rest, "=\r\n")
+	if end <= 0 || p.rest[end] != '=' {
 		return "", false
 	}
 	name := strings.TrimRight(p.rest[:end], " \t")
 	p.rest = p.rest[end+1:]
-	return name, name != "" && !strings.ContainsAny(name, " \t\"'\x00")
+	return name, name != "" && !strings.ContainsAny(name, " \t\"'")
 }
 
-// value reads to the end of the line. Blanks at both ends that are not quoted are dropped.
+// value reads to the end of the line. Blanks at both ends that are not quoted are dropped. A quote opens only before the
+// first character without quotes: it is a character in A=it's.
 func (p *envParser) value() (string, error) {
 	var out strings.Builder
-	kept := 0 // without the blanks at the end
-	quote := byte(0)
-	p.rest = strings.TrimLeft(p.rest, " \t")
-	for k := 0; k < len(p.rest); k++ {
-		c := p.rest[k]
-		switch {
-		case c == '\n' && quote == 0:
-			p.rest = p.rest[k:]
-			return out.String()[:kept], nil
-		case c == quote && quote != 0:
-			quote = 0
-			continue
-		case quote == 0 && (c == '"' || c == '\''):
-			quote, kept = c, out.Len()
-			continue
-		case c == '\\' && quote != '\'' && k+1 < len(p.rest):
-			k++
-			if c = p.rest[k]; c == '\n' {
-				p.line++
-				continue
+	kept, bare := 0, false // kept is the length without the blanks at the end.
+	for p.rest != "" && p.rest[0] != '\n' && p.rest[0] != '\r' {
+		switch c := p.take(); {
+		case !bare && (c == '"' || c == '\''):
+			if err := p.quoted(&out, c); err != nil {
+				return "", err
 			}
-			if quote == '"' && !strings.ContainsRune("\"\\`$", rune(c)) {
-				out.WriteByte('\\')
+		case c == '\\':
+			p.escaped(&out)
+			bare = true
+		case c == ' ' || c == '\t':
+			if bare {
+				out.WriteByte(c)
 			}
+			continue
+		default:
 			out.WriteByte(c)
-			kept = out.Len()
-			continue
-		case c == '\n':
-			p.line++
-		case c == 0:
-			return "", fmt.Errorf("the value has a NUL byte")
+			bare = true
 		}
-		out.WriteByte(c)
-		if quote != 0 || c != ' ' && c != '\t' && c != '\r' {
-			kept = out.Len()
-		}
-	}
-	p.rest = ""
-	if quote != 0 {
-		return "", fmt.Errorf("the quote %c is not closed", quote)
+		kept = out.Len()
 	}
 	return out.String()[:kept], nil
+}
+
+func (p *envParser) take() byte {
+	c := p.rest[0]
+	p.rest = p.rest[1:]
+	if c == '\n' {
+		p.line++
+	}
+	return c
+}
+
+// escaped reads the character after a backslash. A line break is dropped.
+func (p *envParser) escaped(out *strings.Builder) {
+	if p.rest == "" {
+		return
+	}
+	if c := p.take(); c != '\n' && c != '\r' {
+		out.WriteByte(c)
+	}
+}
+
+func (p *envParser) quoted(out *strings.Builder, quote byte) error {
+	for p.rest != "" {
+		c := p.take()
+		if c == quote {
+			return nil
+		}
+		if c == '\\' && quote == '"' && p.rest != "" {
+			if c = p.take(); c == '\n' {
+				continue
+			}
+			if !strings.ContainsRune("\"\\`$", rune(c)) {
+				out.WriteByte('\\')
+			}
+		}
+		out.WriteByte(c)
+	}
+	return fmt.Errorf("the quote %c is not closed", quote)
 }

@@ -2,6 +2,7 @@ package launch_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
@@ -44,6 +46,14 @@ func TestEnvFile(t *testing.T) {
 		"A=\"x\ny\"z\nB=\r\n":                             {"A=x\nyz", "B="},
 		"A = 1":                                           {"A=1"},
 		"A=x \t\r\nB=\"y\r\"\r\nC=\"z\" \r":               {"A=x", "B=y\r", "C=z"},
+		"A=it's\nB=that's\n":                              {"A=it's", "B=that's"},
+		"A=p4\"ss\nB=x'y'z \n":                            {`A=p4"ss`, "B=x'y'z"},
+		"A=\"a\" 'b' c\nB='a'b'c'\n":                      {"A=abc", "B=ab'c'"},
+		"A=a\\":                                           {"A=a"},
+		"A=a \\\n b\nB=b\\\n":                             {"A=a  b", "B=b"},
+		"A=a\\ \nB=\"a\\\nb\"\n":                          {"A=a ", "B=ab"},
+		"A=a\\\r\nB=1\r\n":                                {"A=a", "B=1"},
+		"\ufeffA=1\r\n# no\\\nB=2":                        {"A=1", "B=2"},
 		"":                                                nil,
 	} {
 		got, err := launch.ParseEnvFile(text)
@@ -52,7 +62,7 @@ func TestEnvFile(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"A=1\nnothing\n": `line 2 is no NAME=VALUE`, "=x": "is no NAME=VALUE", "\nA=\"x": `line 2: the quote " is not closed`,
-		"export A=1": `line 1 is no NAME=VALUE`, "A=\x00": "NUL",
+		"export A=1": `line 1 is no NAME=VALUE`, "A=\n\x00": "line 2 has a NUL byte", "A=\\\x00": "NUL", "A='\x00'": "NUL",
 	} {
 		_, err := launch.ParseEnvFile(text)
 		assert.ErrorContains(t, err, want, text)
@@ -65,7 +75,7 @@ func TestEnvFileAsSystemd(t *testing.T) {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		t.Skip("no systemd runs here")
 	}
-	text := "A=1\nB=two words  \nC=\"a b \" \nD='a\"\\n'\nE=\"a\\\"b\\\\c\\d\"\nF=a\\ b\\\nc\nG=\"x\ny\"z\n"
+	text := "A=1\nB=two words  \nC=\"a b \" \nD='a\"\\n'\nE=\"a\\\"b\\\\c\\d\"\nF=a\\ b\\\nc\nG=\"x\ny\"z\nH=it's\nI=\"a\" 'b' c\nJ=x\"y\" \n"
 	path := filepath.Join(t.TempDir(), "env")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644)) //nolint:gosec // systemd reads it
 	output, err := exec.Command("systemd-run", "--pipe", "--quiet", "-p", "EnvironmentFile="+path, "env", "-0").Output()
@@ -75,6 +85,24 @@ func TestEnvFileAsSystemd(t *testing.T) {
 	for _, variable := range want {
 		assert.Contains(t, strings.Split(string(output), "\x00"), variable)
 	}
+}
+
+// Any value in double quotes, with the escapes of a shell, is read unchanged.
+func TestEnvFileKeepsQuotedValues(t *testing.T) {
+	t.Parallel()
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", "$", `\$`)
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("a= \t\r\n\"'\\`$#;é"))), 1, 4).Draw(t, "values")
+		var text strings.Builder
+		var want []string
+		for k, value := range values {
+			fmt.Fprintf(&text, "V%d=\"%s\"%s", k, escape.Replace(value), rapid.SampledFrom([]string{"\n", "\r\n", " \n\n"}).Draw(t, "end"))
+			want = append(want, fmt.Sprintf("V%d=%s", k, value))
+		}
+		got, err := launch.ParseEnvFile(text.String())
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	})
 }
 
 func TestOver(t *testing.T) {

@@ -52,6 +52,10 @@ func (m *Masker) add(secret string, least int) {
 		secret, escaped, bare, ascii(bare), strings.ReplaceAll(bare, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret),
 		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
 	}
+	for _, padded := range forms[len(forms)-2:] {
+		// Without padding, and before the line end that echo adds.
+		forms = append(forms, strings.TrimRight(padded, "="))
+	}
 	slices.Sort(forms)
 	for _, form := range slices.Compact(forms) {
 		first := form[0]

@@ -2,6 +2,8 @@
 package tail
 
 import (
+	"bytes"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -58,8 +60,13 @@ func (t *Tail) Text() string {
 // Escapes make six bytes of one, and a result over jobtype.MaxResultBytes would not travel.
 const maxEncodedOutput = jobtype.MaxResultBytes * 3 / 4
 
+// sequences are those of terminals for colors, the cursor and titles. Without their first character they would stay as [31m.
+var sequences = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])`)
+
 // readable drops control characters and keeps the last part within both bounds.
 func readable(data []byte) string {
+	data = bytes.ReplaceAll(sequences.ReplaceAll(data, nil), []byte("\r\n"), []byte("\n"))
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // A progress display returns to the beginning of its line.
 	text := strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return -1

@@ -197,7 +197,7 @@ func (p *parser) scalar(into *Node, from *yaml.Node, at *trail) {
 	switch tag := from.ShortTag(); tag {
 	case "!!null":
 		into.Kind = Null
-	case "!!str", "!!timestamp":
+	case "!!str", "!!timestamp", "!!merge": // << as a value
 		into.Kind = Text
 	case "!!bool":
 		into.Kind = Bool
@@ -211,7 +211,12 @@ func (p *parser) scalar(into *Node, from *yaml.Node, at *trail) {
 	default:
 		p.fault(from, at, "the tag %s is not supported", tag)
 	}
-	if into.Kind != Integer && into.Kind != Number {
+	var value any
+	switch {
+	case from.Style&yaml.TaggedStyle != 0 && into.Kind != Text && from.Decode(&value) != nil:
+		p.fault(from, at, "%.40q is no value of the tag %s: leave the tag out", from.Value, from.ShortTag())
+		return
+	case into.Kind != Integer && into.Kind != Number:
 		return
 	}
 	if _, ok := into.number(); !ok {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"unicode/utf8"
 )
 
 func readJSON(file *string, data []byte) (*Node, []Fault) {
@@ -16,7 +17,7 @@ func readJSON(file *string, data []byte) (*Node, []Fault) {
 
 func newJSONParser(file *string, data []byte) *jsonParser {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	p := &jsonParser{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
+	p := &jsonParser{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data)), column: 1}
 	p.decoder.UseNumber()
 	for at, b := range data {
 		if b == '\n' {
@@ -45,6 +46,9 @@ type jsonParser struct {
 	decoder *json.Decoder
 	lines   []int // offsets at which lines 2, 3, … begin
 	faults  []Fault
+	// begin is the start of the line of the last place, reached its offset. Columns are counted from there, because a line may
+	// be the whole document.
+	begin, reached, column int
 	// each receives the items of the list under apart. stopped means that it returned false.
 	apart   string
 	each    func(*Node) bool
@@ -52,13 +56,18 @@ type jsonParser struct {
 }
 
 func (p *jsonParser) place(offset int64) (line, column int) {
-	at := int(offset)
+	at := min(int(offset), len(p.data))
 	before := sort.SearchInts(p.lines, at+1)
 	start := 0
 	if before > 0 {
 		start = p.lines[before-1]
 	}
-	return before + 1, at - start + 1
+	if start != p.begin || at < p.reached {
+		p.begin, p.reached, p.column = start, start, 1
+	}
+	p.column += utf8.RuneCount(p.data[p.reached:at])
+	p.reached = at
+	return before + 1, p.column
 }
 
 func (p *jsonParser) fail(offset int64, at *trail, message string) {
@@ -74,8 +83,8 @@ func (p *jsonParser) next(at *trail) (json.Token, *Node) {
 	token, err := p.decoder.Token()
 	if err != nil {
 		offset := p.decoder.InputOffset()
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			offset = max(syntax.Offset-1, 0)
+		if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+			offset += p.within(offset, err)
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("the end is missing")
@@ -85,6 +94,16 @@ func (p *jsonParser) next(at *trail) (json.Token, *Node) {
 	}
 	line, column := p.place(start)
 	return token, &Node{file: p.file, line: int32(line), column: int32(column)}
+}
+
+// within returns the distance of a syntax error from the start of its value. The decoder's own offset leaves out the text
+// between values.
+func (p *jsonParser) within(start int64, err error) int64 {
+	again, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(p.data[start:], new(json.RawMessage)))
+	if !ok || again.Error() != err.Error() {
+		return 0 // The value itself is in a wrong place.
+	}
+	return max(again.Offset-1, 0)
 }
 
 func (p *jsonParser) value(at *trail, depth int) *Node {

@@ -90,6 +90,7 @@ func position(data []byte, offset int) (line, column int) {
 
 func readYAML(file *string, data []byte, options Options) (*Node, []Fault) {
 	var document, second yaml.Node
+	data = withoutVersion(data)
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) || err == nil && len(document.Content) == 0 {
 		return nil, []Fault{{Line: 1, Column: 1, Message: "the file is empty: " + options.Empty}}
@@ -111,7 +112,27 @@ func readYAML(file *string, data []byte, options Options) (*Node, []Fault) {
 	return root, p.faults
 }
 
-var yamlMessage = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n\s*)?(?:line (\d+): )?(.*)$`)
+// versionDirective is the standard's own first line, which the decoder refuses for every version except 1.1.
+var versionDirective = regexp.MustCompile(`^(?:\x{feff}?(?:[ \t]*(?:#[^\r\n]*)?\r?\n)*)(%YAML[ \t]+1\.[02-9]+)[ \t]*(?:#[^\r\n]*)?\r?\n`)
+
+// withoutVersion returns the data with a comment in place of the directive, of the same length.
+func withoutVersion(data []byte) []byte {
+	found := versionDirective.FindSubmatchIndex(data)
+	if found == nil {
+		return data
+	}
+	data = bytes.Clone(data)
+	data[found[2]] = '#'
+	return data
+}
+
+var (
+	yamlMessage = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n\s*)?(?:line (\d+): )?(.*)$`)
+	// parserMessage begins the messages whose lines the decoder counts from 0.
+	parserMessage = regexp.MustCompile(`^(?:did not find expected (?:<|node content$|',')|found (?:undefined tag handle|duplicate %|incompatible YAML))`)
+	// lineless begins the messages without a line, or with that of the block around the fault.
+	lineless = regexp.MustCompile(`^(?:did not find expected (?:key|'-' indicator)$|unknown anchor )`)
+)
 
 func syntax(data []byte, err error) Fault {
 	f := Fault{Line: 1, Column: 1, Message: err.Error()}
@@ -119,20 +140,32 @@ func syntax(data []byte, err error) Fault {
 		f.Message = found[2]
 		if line, err := strconv.Atoi(found[1]); err == nil {
 			f.Line = line
+			if parserMessage.MatchString(f.Message) {
+				f.Line++
+			}
 		}
 	}
-	if strings.Contains(f.Message, "cannot start any token") {
-		f.Message += ": indent with spaces, not with tabs, and put a value that begins with @, ` or % into quotes"
-	}
-	if f.Message == "did not find expected key" || f.Message == "did not find expected '-' indicator" {
+	if lineless.MatchString(f.Message) {
 		f.Line, f.Column = firstWith(f.Message, data)
+	}
+	switch {
+	case strings.Contains(f.Message, "cannot start any token"):
+		f.Message += ": indent with spaces, not with tabs, and put a value that begins with @, ` or % into quotes"
+	case f.Message == "control characters are not allowed":
+		f.Line, f.Column = position(data, max(bytes.IndexFunc(data, control), 0))
+	case f.Message == "did not find expected key", f.Message == "did not find expected '-' indicator":
 		f.Message += ": check the indentation and the quotes of this line"
 	}
 	f.Message = "not valid YAML: " + f.Message
 	return f
 }
 
-// firstWith returns the first line with which the decoder fails so. The decoder itself reports the line where the block begins.
+// control reports whether YAML excludes a character from its texts.
+func control(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r > '~' && r < 0xa0 && r != 0x85 || r == 0xfffe || r == 0xffff
+}
+
+// firstWith returns the first line with which the decoder fails so.
 func firstWith(message string, data []byte) (line, column int) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	before := sort.Search(len(lines)-1, func(n int) bool {

@@ -77,22 +77,23 @@ func ShardMoves(t Topology, settings ECBalanceSettings) []ShardMove {
 	ids := slices.Sorted(maps.Keys(volumes))
 	var moves []ShardMove
 	planned := map[uint32]bool{}
-	add := func(move ShardMove, ok bool) {
-		if ok && len(moves) < settings.Limit {
-			moves, planned[move.Volume] = append(moves, move), true
-		}
-	}
 	for _, id := range ids {
-		if settings.Filter.volume(Volume{Collection: volumes[id]}, 0) {
-			add(spread(nodes, id, settings.Spread))
+		if len(moves) >= settings.Limit {
+			break
+		}
+		if !settings.Filter.volume(Volume{Collection: volumes[id]}, 0) {
+			continue
+		}
+		if move, ok := spread(nodes, id, settings.Spread); ok {
+			moves, planned[id] = append(moves, move), true
 		}
 	}
-	for range ids {
+	for len(moves) < settings.Limit {
 		move, ok := even(nodes, settings, planned)
 		if !ok {
 			break
 		}
-		add(move, ok)
+		moves, planned[move.Volume] = append(moves, move), true
 	}
 	rank := map[Phase]int{Dedup: 0, CrossRack: 1, WithinRack: 2, Global: 3}
 	slices.SortStableFunc(moves, func(a, b ShardMove) int { return cmp.Compare(rank[a.Phase], rank[b.Phase]) })
@@ -165,9 +166,13 @@ func spread(nodes []*shardNode, id uint32, rules Spread) (ShardMove, bool) {
 	}
 	centers, racks, total := counts(nodes, id)
 	perRack := (total + len(racks) - 1) / len(racks)
-	for _, from := range byShards(nodes, id) {
-		for _, to := range slices.Backward(byShards(nodes, id)) {
-			if len(from.of(id)) == 0 || to.full || from == to || !rules.allowsMove(from, to, id, centers, racks) {
+	ordered := byShards(nodes, id)
+	for _, from := range ordered {
+		if len(from.of(id)) == 0 {
+			break // Those after it have none either.
+		}
+		for _, to := range slices.Backward(ordered) {
+			if to.full || from == to || !rules.allowsMove(from, to, id, centers, racks) {
 				continue
 			}
 			crosses := from.place.rack != to.place.rack

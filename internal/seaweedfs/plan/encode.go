@@ -75,7 +75,7 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 			found = append(found, finish)
 			continue
 		}
-		if has && !unended(t, replicas) || !settings.wants(t, replicas, now) {
+		if has && !unended(t, replicas) || !settings.wants(t, replicas, targets, now) {
 			continue
 		}
 		targets, ok := room.place(replicas[0].Size, settings.Spread)
@@ -120,19 +120,17 @@ func seenShards(t Topology, id uint32) (seen uint32, most int) {
 	return seen, most
 }
 
-// A server restarted next to shards of a volume does not load its replica.
-func hidden(t Topology, replicas []placed) (servers int) {
-	for i, server := range t.Servers {
-		if slices.ContainsFunc(replicas, func(r placed) bool { return r.server == i }) {
-			continue
-		}
-		if slices.ContainsFunc(server.Disks, func(d Disk) bool {
-			return slices.ContainsFunc(d.Shards, func(e Shards) bool { return e.ID == replicas[0].ID })
-		}) {
-			servers++
-		}
+// hidden counts the servers with shards and without a replica. A server restarted next to shards of a volume does not
+// load its replica.
+func hidden(t Topology, replicas []placed, shards []ShardTarget) int {
+	servers := map[string]bool{}
+	for _, on := range shards {
+		servers[on.Server] = true
 	}
-	return servers
+	for _, r := range replicas {
+		delete(servers, t.Servers[r.server].Address)
+	}
+	return len(servers)
 }
 
 func encodeOf(t Topology, replicas []placed, targets []ShardTarget) Encode {
@@ -173,8 +171,8 @@ func (s EncodeSettings) finishes(t Topology, replicas []placed, now int64) bool 
 	return seen == 1<<totalShards-1 && most < totalShards // A volume of another ratio may have as many.
 }
 
-func (s EncodeSettings) wants(t Topology, replicas []placed, now int64) bool {
-	if len(replicas)+hidden(t, replicas) < Copies(replicas[0].Placement) {
+func (s EncodeSettings) wants(t Topology, replicas []placed, shards []ShardTarget, now int64) bool {
+	if len(replicas)+hidden(t, replicas, shards) < Copies(replicas[0].Placement) {
 		return false
 	}
 	inside := false

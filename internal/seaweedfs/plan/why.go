@@ -147,18 +147,19 @@ func WhyNoEncode(t Topology, settings EncodeSettings, now int64) []Left {
 	}
 	encoded, c := shardTargets(t), census{}
 	for _, replicas := range t.volumes() {
-		if _, has := encoded[replicas[0].ID]; has && !(unended(t, replicas) && settings.wants(t, replicas, now)) {
+		shards, has := encoded[replicas[0].ID]
+		if has && !(unended(t, replicas) && settings.wants(t, replicas, shards, now)) {
 			c.count(HasShards, replicas[0].ID, 0, 0)
 			continue
 		}
-		obstacle, value, limit := settings.obstacle(t, replicas, now)
+		obstacle, value, limit := settings.obstacle(t, replicas, shards, now)
 		c.count(obstacle, replicas[0].ID, value, limit)
 	}
 	return orNoVolumes(c.list())
 }
 
-func (s EncodeSettings) obstacle(t Topology, replicas []placed, now int64) (obstacle Obstacle, value, limit float64) {
-	if len(replicas)+hidden(t, replicas) < Copies(replicas[0].Placement) {
+func (s EncodeSettings) obstacle(t Topology, replicas []placed, shards []ShardTarget, now int64) (obstacle Obstacle, value, limit float64) {
+	if len(replicas)+hidden(t, replicas, shards) < Copies(replicas[0].Placement) {
 		return MissingReplica, 0, 0
 	}
 	for _, r := range replicas {
@@ -177,7 +178,7 @@ func (s EncodeSettings) obstacle(t Topology, replicas []placed, now int64) (obst
 			return NotFull, fullness, s.Fullness
 		}
 	}
-	if !s.wants(t, replicas, now) {
+	if !s.wants(t, replicas, shards, now) {
 		return FilteredOut, 0, 0
 	}
 	return NoRoom, 0, 0

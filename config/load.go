@@ -133,7 +133,7 @@ func readFile(path string) ([]byte, error) {
 		if cause, ok := errors.AsType[*fs.PathError](err); ok {
 			err = cause.Err
 		}
-		return nil, fmt.Errorf("cannot be opened: %w: name the configuration with --config", err)
+		return nil, fmt.Errorf("cannot be opened: %w", err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))

@@ -479,7 +479,7 @@ func TestSeveralFiles(t *testing.T) {
 func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(config.Options{Files: []string{"nowhere.yaml"}})
-	require.ErrorContains(t, err, "nowhere.yaml: cannot be opened: no such file or directory")
+	require.EqualError(t, err, "nowhere.yaml: cannot be opened: no such file or directory")
 	_, err = config.Load(config.Options{Files: []string{"/proc/self/mem"}})
 	require.ErrorContains(t, err, "cannot be read")
 	_, err = config.Load(config.Options{})

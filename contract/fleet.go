@@ -79,6 +79,8 @@ type WorkerRegistration struct {
 	TakeOver bool `json:"take_over,omitempty"`
 	// Unanswered is a stale instance of the same id whose process did not answer a query.
 	Unanswered string `json:"unanswered,omitempty"`
+	// Answered is a stale instance of the same id whose process answered a query. The refusal is then audited.
+	Answered string `json:"answered,omitempty"`
 	// Remote means that the worker connects through a gateway. No process answers queries for it.
 	Remote bool `json:"remote,omitempty"`
 	// Caps set by an operator. The worker repeats them in case the registry lost them.

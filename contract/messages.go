@@ -269,7 +269,8 @@ type GroupStatus struct {
 	Wait    *WaitReason `json:"wait,omitempty"`
 	// Phases lists past phases and the current one, oldest first.
 	Phases []GroupPhase `json:"phases,omitempty"`
-	// Waits lists the reasons of waiting jobs, most jobs first: at most 20, and one of each further code.
+	// Waits lists the reasons of waiting jobs, most jobs first: at most 20, and one of each further code. The backlog is last:
+	// it waits for the other jobs.
 	Waits []WaitReason `json:"waits,omitempty"`
 	// DAGJobs are the running jobs that are runs of DAGs, the first 20.
 	DAGJobs []string `json:"dag_jobs,omitempty"`
@@ -299,7 +300,7 @@ type GroupStatus struct {
 	Workers []GroupWorker `json:"workers,omitempty"`
 }
 
-// MostWait returns the wait of most jobs; nil without one.
+// MostWait returns the wait of most jobs outside of the backlog; nil without one.
 func (s *GroupStatus) MostWait() *WaitReason {
 	if s == nil || len(s.Waits) == 0 {
 		return nil

@@ -25,13 +25,19 @@ type RefusedError struct {
 	PID  int
 	// Age is the time since its registration, SinceBeat the upper bound of the time since its heartbeat.
 	Age, SinceBeat time.Duration
+	// Stale means that its heartbeats are late, but its process answers.
+	Stale bool
 }
 
 // Error returns the cause and the remedies.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("worker id %q is held by process %d on host %s, registered %s ago, last heartbeat at most %s ago: "+
-		"stop that process, choose another --id, wait until it is stale, or start with --take-over to fence it",
-		e.ID, e.PID, e.Host, e.Age.Round(time.Second), e.SinceBeat.Round(time.Second))
+	but, wait := "", "wait until it is stale, "
+	if e.Stale {
+		but, wait = ", and it answers", ""
+	}
+	return fmt.Sprintf("worker id %q is held by process %d on host %s, registered %s ago, last heartbeat at most %s ago%s: "+
+		"stop that process, choose another --id, %sor start with --take-over to fence it",
+		e.ID, e.PID, e.Host, e.Age.Round(time.Second), e.SinceBeat.Round(time.Second), but, wait)
 }
 
 type registrar struct {
@@ -61,7 +67,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 			return settings, nil
 		case err == nil:
 			r.introduced.Store(false)
-			return settings, refused(registration.ID, verdict.Refused)
+			return settings, refused(registration.ID, verdict)
 		case registry.Final(err):
 			return settings, fmt.Errorf("register worker %s: %w", registration.ID, err)
 		}
@@ -76,9 +82,9 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 	}
 }
 
-func refused(id string, other *contract.RegisteredOther) error {
-	e := &RefusedError{ID: id, Host: "unknown"}
-	if other != nil {
+func refused(id string, verdict contract.RegisterWorkerResult) error {
+	e := &RefusedError{ID: id, Host: "unknown", Stale: verdict.Stale}
+	if other := verdict.Refused; other != nil {
 		e.Host, e.PID = other.Host, other.PID
 		e.Age, e.SinceBeat = other.Age.Std(), other.SinceBeat.Std()
 	}

@@ -334,16 +334,20 @@ func TestProbe(t *testing.T) {
 		assert.Equal(t, 3, answer.Used, "slots of the execute queue")
 		assert.True(t, second.Equal(answer.BeatAt))
 	})
-	t.Run("beats after the server was away", func(t *testing.T) {
-		t.Parallel()
-		s := newServer()
-		s.faults = slices.Repeat([]error{serviceerror.NewUnavailable("restarting")}, 60)
-		s.beat("a", time.Now(), enums.WORKER_STATUS_RUNNING)
-		s.described = func(n int) {
-			if n == 2 {
-				s.beat("a", time.Now(), enums.WORKER_STATUS_RUNNING)
+	for name, fault := range map[string]error{
+		"was away": serviceerror.NewUnavailable("restarting"), "kept no heartbeats": serviceerror.NewUnimplemented("unknown method ListWorkers"),
+	} {
+		t.Run("beats after the server "+name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer()
+			s.faults = slices.Repeat([]error{fault}, 60)
+			s.beat("a", time.Now(), enums.WORKER_STATUS_RUNNING)
+			s.described = func(n int) {
+				if n == 2 {
+					s.beat("a", time.Now(), enums.WORKER_STATUS_RUNNING)
+				}
 			}
-		}
-		assert.True(t, probe(t, s), "its silence counts from the first read")
-	})
+			assert.True(t, probe(t, s), "its silence counts from the first read")
+		})
+	}
 }

@@ -25,9 +25,7 @@ func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput
 	for {
 		beats, err := o.beats(ctx, in)
 		switch {
-		case isUnsupported(err):
-			return contract.ProbeWorkerResult{}, unsupported(err)
-		case err != nil: // A server that does not respond is no news.
+		case err != nil: // A server that does not respond, or keeps no heartbeats for some time, is no news.
 		case before == nil:
 			before, limit = beats, time.After(applied.FreshFor())
 		case changed(before, beats):

@@ -141,6 +141,7 @@ func TestApplyNamesWhyTheFleetsHandlersAreUnknown(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
 	path := h.write("version: 1\njob_types:\n  far: {handler: of-a-worker, schedule: {every: 365d, first_run: scheduled}}\n")
-	h.run("apply", "--config", path).Exits(ui.ExitUsage).
-		Complains(`there is no handler "of-a-worker"`, "the handlers of workers could not be read", "CONTROL_PLANE_DOWN")
+	o := h.run("apply", "--config", path).Exits(ui.ExitFailed).
+		Complains("roundsman: the handlers of workers could not be read", "CONTROL_PLANE_DOWN", path+":3:18: job_types.far.handler: this binary does not have the handler, and whether a worker has it is not known")
+	assert.NotContains(t, o.Stderr, "there is no handler")
 }

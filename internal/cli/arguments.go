@@ -93,7 +93,11 @@ func (a *arranged) take(root *cli.Command, word string) {
 
 func (a *arranged) checked() (*arranged, error) {
 	if a.dropped != "" {
-		return a, ui.Usagef("unknown command %q: %s", a.dropped, elsewhere()[a.dropped])
+		text := elsewhere()[a.dropped]
+		if at := strings.LastIndex(a.dropped, " "); a.command.ArgsUsage != "" {
+			text += "; for the name " + a.dropped[at+1:] + ": `roundsman " + a.dropped[:at] + " --" + a.dropped[at:] + "`"
+		}
+		return a, ui.Usagef("unknown command %q: %s", a.dropped, text)
 	}
 	if a.former != nil && !a.help {
 		args, err := a.former.args(a.args)

@@ -52,6 +52,9 @@ func TestLinesOfTheConsole(t *testing.T) {
 		assertRoundsman(t, root, action)
 		assertTemporal(t, action)
 		api.assertCurl(t, action)
+		if action.Name == "rotateKey" { // The API gives the new key the time to live of the old one.
+			assert.Contains(t, action.Roundsman, " --expires 30d ")
+		}
 	}
 }
 

@@ -67,6 +67,9 @@ func TestADroppedNameIsRefusedWithItsReplacement(t *testing.T) {
 		o := h.run(strings.Fields(line)...).Exits(ui.ExitUsage).Complains("unknown ", want)
 		assert.Empty(t, o.Stdout, line)
 	}
+	h.run("jobs", "submit").Exits(ui.ExitUsage).Complains("; for the name submit: `roundsman jobs -- submit`")
+	h.run("jobs", "--", "submit").Exits(ui.ExitFailed).Complains("no Temporal server answers")
+	h.run("dag", "set").Exits(ui.ExitUsage).Complains("roundsman set RUN concurrency=N`\n")
 	h.run("runs", "x", "--detach").Exits(ui.ExitUsage).Complains("unknown flag --detach: see roundsman runs --help")
 }
 

@@ -43,6 +43,7 @@ func TestWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"gateway", "seaweedfs", "--listen", "60000"}, "the gRPC port would be 70000"},
 		{[]string{"gateway", "seaweedfs", "--tls-cert", "admin.crt"}, "--tls-cert and --tls-key belong together"},
 		{[]string{"show"}, "REF... is missing"},
+		{[]string{"set", "scrub"}, "KEY=VALUE is missing: see roundsman set --help"},
 		{[]string{"explain"}, "THING is missing: see roundsman explain --help"},
 		{[]string{"explain", "run", "job", "more"}, `unexpected argument "more": see roundsman explain --help`},
 		{[]string{"jobs", "x", "--state", "finished"}, "must be one of bad, pending"},

@@ -30,9 +30,13 @@ func TestARunThatHasEndedDoesNotRun(t *testing.T) {
 
 func TestAJobTypeWaitsIfAllItsRunsWait(t *testing.T) {
 	t.Parallel()
-	waits, runs := explain.RunStanding{State: explain.RunWaiting, Open: true}, explain.RunStanding{State: explain.RunRunning, Open: true}
+	in := func(state string, running int) starter.Run {
+		return starter.Run{Standing: explain.RunStanding{State: state, Open: true}, Progress: &starter.Progress{Running: running}}
+	}
+	waits := in(explain.RunWaiting, 0)
 	assert.Nil(t, waitOf(nil))
-	assert.Nil(t, waitOf([]explain.RunStanding{waits, runs}))
-	assert.Nil(t, waitOf([]explain.RunStanding{waits, {}}), "a run without an answer")
-	assert.Equal(t, &waits, waitOf([]explain.RunStanding{waits, {State: explain.RunPaused, Open: true}}))
+	assert.Nil(t, waitOf([]starter.Run{waits, in(explain.RunRunning, 0)}))
+	assert.Nil(t, waitOf([]starter.Run{waits, {}}), "a run without an answer")
+	assert.Equal(t, &waits.Standing, waitOf([]starter.Run{waits, in(explain.RunPaused, 0)}))
+	assert.Nil(t, waitOf([]starter.Run{in(explain.RunPaused, 2)}), "its jobs still run")
 }

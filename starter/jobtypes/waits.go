@@ -23,24 +23,24 @@ func (c Client) addWaits(ctx context.Context, types []JobType) {
 		}
 	}
 	c.client.Runs().AddCounts(ctx, open)
-	standings := make([][]explain.RunStanding, len(types))
+	runs := make([][]starter.Run, len(types))
 	for k, run := range open {
-		standings[of[k]] = append(standings[of[k]], run.Standing)
+		runs[of[k]] = append(runs[of[k]], run)
 	}
 	for i := range types {
-		types[i].waits = waitOf(standings[i])
+		types[i].waits = waitOf(runs[i])
 	}
 }
 
-// waitOf returns the standing of the first run if all wait.
-func waitOf(runs []explain.RunStanding) *explain.RunStanding {
+// waitOf returns the standing of the first run if all wait. A paused run whose jobs still run does not wait.
+func waitOf(runs []starter.Run) *explain.RunStanding {
 	for _, run := range runs {
-		if !run.Waits() {
+		if !run.Standing.Waits() || run.Progress != nil && run.Progress.Running > 0 {
 			return nil
 		}
 	}
 	if len(runs) == 0 {
 		return nil
 	}
-	return &runs[0]
+	return &runs[0].Standing
 }

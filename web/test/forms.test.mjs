@@ -476,6 +476,13 @@ test('a folder with a DAG is planned and applied, and the DAG runs', { skip, tim
   const input = await page.waitForSelector('input[webkitdirectory]');
   await input.uploadFile(folder);
   await until('three files', () => page.$$eval('.files [role=tab]', (all) => all.length === 3));
+  // The tabs are one stop of the Tab key, with arrows between them.
+  await page.focus('.files [role=tab][aria-selected=true]');
+  for (const [arrow, name] of [['ArrowRight', 'dags/part.yaml'], ['End', 'dags/report.yaml'], ['ArrowRight', 'roundsman.yaml'], ['ArrowLeft', 'dags/report.yaml'], ['Home', 'roundsman.yaml']]) {
+    await page.keyboard.press(arrow);
+    await until(name, () => page.evaluate((name) => document.activeElement.textContent === name && document.activeElement.matches('[aria-selected=true]') && document.getElementById(document.activeElement.getAttribute('aria-controls')).ariaLabel === name, name));
+  }
+  assert.deepEqual(await page.$$eval('.files [role=tab]', (all) => all.map((e) => e.tabIndex)), [0, -1, -1]);
   // Completion by the schema.
   await page.waitForFunction(() => document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content'));
   await until('the text', async () => /nightly-report/.test(await text()));

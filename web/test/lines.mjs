@@ -7,7 +7,7 @@ import { sources, web } from './source.mjs';
 const [run, dag] = ["group/scrub-2026-11-20T09:00:00Z", 'dag/nightly/a'];
 const job = { run: { workflow_id: run, run_id: '' }, id: 'job-00012' };
 const task = { run: { workflow_id: dag, run_id: '' }, id: "go/it's" };
-const key = { id: 'k-1f2e3d', name: 'backup', role: 'operator', job_types: ['scrub*'] };
+const key = { id: 'k-1f2e3d', name: 'backup', role: 'operator', job_types: ['scrub*'], created_at: '2026-11-01T09:00:00Z', expires_at: '2026-12-01T08:59:59Z' };
 const form = { key: 'sda', summary: "ann's disk", priority: 'high', node: 'node-7', params: { item: 'sda', n: 3 }, ignore: true };
 
 // Each action with what it is about, and what somebody fills in; an action that has

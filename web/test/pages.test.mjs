@@ -134,6 +134,43 @@ test('the bar of a day has as many instants as its list, also with a run over mi
   await page.close();
 });
 
+test('of a zone that the server does not know, the bars are days of UTC', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 1440 });
+  const says = (text) => until(text, () => page.$eval('main', (e, text) => e.innerText.includes(text), text));
+  await stage.open(page, 'calendar?zone=europe/berlin'); // Browsers know a zone in any case.
+  await says('The server does not know the zone europe/berlin: a bar is a day of UTC.');
+  await stage.open(page, 'calendar?zone=europe/berlin&view=past');
+  await says('The last seven days');
+  assert.equal(await page.$('main .failure'), null);
+  await page.close();
+});
+
+test('while the instants of a day are read, it is not said that none is due', { skip, timeout: 600_000 }, async () => {
+  const at = (hours) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const tick = (hours) => ({ job_type: 'compact', at: at(hours), state: 'runs', begins_at: at(hours), ends_at: at(hours) });
+  const page = await stage.page({ width: 1440 });
+  const held = [];
+  const answer = (request, ticks) => request.respond({ contentType: 'application/json', body: JSON.stringify({ ticks, more: 7, job_types: [], as_of: at(0), until: at(168) }) });
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    const path = request.url().replace(/.*\/api\/v1/, '');
+    if (path.startsWith('/events')) return request.abort();
+    if (!path.startsWith('/forecast')) return request.continue();
+    return path.includes('since=') ? held.push(request) : answer(request, [tick(1)]);
+  });
+  const says = () => page.$eval('main', (e) => e.innerText);
+  for (const [from, to] of [[72, 96], [96, 120]]) { // The second day is read while the first one is shown.
+    held.length = 0;
+    await page.goto(`${stage.base}#/calendar?since=${at(from)}&until=${at(to)}`);
+    await until('the day is read', () => held.length > 0);
+    await until('the week', async () => /Over time/.test(await says()));
+    assert.doesNotMatch(await says(), /Nothing is due/);
+    await answer(held[0], [tick(from + 1)]);
+    await page.waitForSelector('[aria-label=Forecast] .row');
+  }
+  await page.close();
+});
+
 test('the rights of a person are not shown as those of another one', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await page.evaluateOnNewDocument(() => {

@@ -73,6 +73,28 @@ func TestFleetTells(t *testing.T) {
 	}
 }
 
+// TestTheRefusalForAStaleProcessIsRecorded once its process has answered a query, and not before.
+func TestTheRefusalForAStaleProcessIsRecorded(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe(look{after: 17 * time.Second, changes: []contract.WorkerPulse{b.pulse("a", time.Second, false)}}, look{after: time.Hour})
+	b.at(0, func() { b.register(registration("a")) })
+	other := registration("a")
+	other.Instance, other.PID = "other", 99
+	refuse := func() {
+		b.update(contract.UpdateRegisterWorker, other, func(result any, err error) {
+			require.NoError(t, err)
+			verdict, _ := result.(contract.RegisterWorkerResult)
+			assert.True(t, verdict.Stale && verdict.Refused != nil, "%+v", verdict)
+		})
+	}
+	b.at(20*time.Second, refuse)
+	b.at(50*time.Second, func() { assert.Empty(t, b.audit.Lines()) })
+	b.at(60*time.Second, func() { other.Answered = "i-a"; refuse() })
+	b.play(90*time.Second, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
+	assert.Equal(t, []string{"refused WORKER_ID_TAKEN worker/a"}, b.audit.Lines())
+}
+
 // TestManyObjectsAreAddedUp: a whole fleet that goes silent does not flood the log.
 func TestManyObjectsAreAddedUp(t *testing.T) {
 	t.Parallel()

@@ -165,7 +165,7 @@ func (r *run) register(ctx workflow.Context, in contract.WorkerRegistration) (co
 			r.auditTakeOver(ctx, in, d.Fenced, before.Registration)
 		case fleet.Refused:
 			result.Refused, result.Stale = &d.Holder, d.Stale
-			if !d.Stale {
+			if !d.Stale || in.Answered == d.Holder.Instance {
 				r.auditRefused(in, d.Holder)
 			}
 		case fleet.Rejected:

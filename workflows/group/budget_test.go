@@ -210,7 +210,7 @@ func TestGroupLeavesOutWhatIsHeldBack(t *testing.T) {
 	result := b.runBudgeted(contract.JobGroupInput{}, jobtype.Policy{}, budgeted(3, 0))
 	assert.Equal(t, contract.GroupCounts{Detected: 4, Accepted: 2, AlreadyActive: 1, Disabled: 1, HeldBack: 1, Completed: 2}, result.Counts)
 	assert.Equal(t, contract.OutcomePartial, result.Outcome)
-	assert.Equal(t, `RETRY_BUDGET: 1 held back after failures, such as "key-1"; see: roundsman holds scrub`, result.Reason)
+	assert.Equal(t, "RETRY_BUDGET: 1 held back after failures, such as \"key-1\"; see `roundsman holds scrub`", result.Reason)
 	require.Len(t, result.HeldBack, 1)
 	assert.Equal(t, "key-1", result.HeldBack[0].DedupeKey)
 	assert.Equal(t, "scrub", result.HeldBack[0].JobType)

@@ -171,7 +171,7 @@ Examples:
 				}{placeOf(loaded), plan})
 			} else {
 				c.Warn(loaded.Warnings)
-				c.Print("%s\n%s", placeOf(loaded), plan)
+				c.Print("%s\n%s", placeOf(loaded), c.Env.Own.Code(plan.String()))
 			}
 			if err == nil && !plan.Empty() {
 				return ui.Silent(ui.ExitDifference)
@@ -363,13 +363,22 @@ func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config
 	if fleetErr == nil {
 		loaded, err = c.Load(ctx, known)
 	} else {
-		c.Complain("warning: the handlers of workers could not be read, so that only this binary's are known: %v", fleetErr)
+		err = unread(faults, fleetErr)
 	}
 	if err != nil {
 		client.Close()
 		return nil, nil, err
 	}
 	return client, loaded, nil
+}
+
+// unread replaces the faults of a configuration whose handlers only workers may have.
+func unread(faults config.Faults, cause error) error {
+	faults = slices.Clone(faults)
+	for i := range faults {
+		faults[i].Message = "this binary does not have the handler, and whether a worker has it is not known"
+	}
+	return errors.Join(fmt.Errorf("the handlers of workers could not be read (--allow-unregistered accepts all): %w", cause), ui.Faulty(faults))
 }
 
 func (c *commands) fleetMayHelp(ctx *cli.Context) bool {

@@ -120,7 +120,7 @@ type dagFollowed interface {
 // With JSON the display writes to standard error.
 func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars bool) {
 	out, options := c.Env.Stdout, progress.Options{
-		Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Items: true,
+		Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Own: c.Env.Own, Items: true,
 	}
 	if ui.WantsData(ctx) {
 		out, options.Terminal = c.Env.Stderr, false

@@ -132,12 +132,12 @@ func (c *commands) devHTTP(ctx *cli.Context, rules config.Access) (*app.HTTP, er
 
 func (c *commands) display(ctx *cli.Context) progress.Display {
 	if ui.WantsData(ctx) {
-		return progress.New(c.Env.Stderr, progress.Options{Now: c.Env.Now})
+		return progress.New(c.Env.Stderr, progress.Options{Now: c.Env.Now, Own: c.Env.Own})
 	}
 	if ctx.Bool("once") {
-		return progress.New(c.Env.Stdout, progress.Options{Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now})
+		return progress.New(c.Env.Stdout, progress.Options{Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Own: c.Env.Own})
 	}
-	return newQuiet(progress.New(c.Env.Stdout, progress.Options{Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Timed: true}), c.Env.Now)
+	return newQuiet(progress.New(c.Env.Stdout, progress.Options{Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Own: c.Env.Own, Timed: true}), c.Env.Now)
 }
 
 func (c *commands) runDev(ctx *cli.Context, options app.DevOptions) error {

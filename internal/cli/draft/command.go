@@ -148,7 +148,7 @@ func localZone() string {
 
 // print writes the draft. A draft with a fault is printed as well, with the fault on standard error.
 func (c *commands) print(entries []entry, notes []string, label [2]string, origin string) error {
-	draft, err := write(entries, notes, label, origin)
+	draft, err := write(entries, notes, label, origin, c.Env.Own)
 	if err != nil {
 		return err
 	}

@@ -13,15 +13,25 @@ import (
 
 	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 var update = flag.Bool("update", false, "write the expected drafts")
 
+// TestADraftNamesTheBinary: its comment has the next commands.
+func TestADraftNamesTheBinary(t *testing.T) {
+	t.Parallel()
+	draft, err := write(nil, nil, [2]string{"role", "web"}, "crontab", ui.NewRenaming("acme", []string{"validate", "plan", "apply", "worker"}))
+	require.NoError(t, err)
+	assert.Contains(t, string(draft), "acme validate, acme plan, acme apply")
+	assert.NotContains(t, string(draft), "roundsman")
+}
+
 func golden(t *testing.T, name string, entries []entry, notes []string) {
 	t.Helper()
-	draft, err := write(entries, notes, [2]string{"role", "web"}, name)
+	draft, err := write(entries, notes, [2]string{"role", "web"}, name, nil)
 	require.NoError(t, err)
 	path := filepath.Join("testdata", name+".yaml")
 	if *update {

@@ -7,25 +7,26 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/lists"
 )
 
-// write returns the configuration of all entries, with a comment for each note.
-func write(entries []entry, notes []string, label [2]string, origin string) ([]byte, error) {
+// write returns the configuration of all entries, with a comment for each note. own renames the program.
+func write(entries []entry, notes []string, label [2]string, origin string, own *ui.Renaming) ([]byte, error) {
 	jobs := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range entries {
 		e := &entries[i]
 		key := text(e.name)
 		key.HeadComment = e.from
 		for _, note := range e.notes {
-			key.HeadComment += "\nTODO " + note
+			key.HeadComment += "\nTODO " + own.Code(note)
 		}
 		jobs.Content = append(jobs.Content, key, e.node(label))
 	}
 	root := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text("version"), {Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"}, text("job_types"), jobs}}
-	root.HeadComment = fmt.Sprintf("A draft from %s. Read each job type, then: roundsman validate, roundsman plan, roundsman apply.\n"+
+	root.HeadComment = fmt.Sprintf(own.Text("A draft from %s. Read each job type, then: roundsman validate, roundsman plan, roundsman apply.\n"+
 		"It runs on workers with the label %s=%s: roundsman worker --id NAME --labels %[2]s=%[3]s\n"+
-		"A program without user: runs as the user of the worker.", origin, label[0], label[1])
+		"A program without user: runs as the user of the worker."), origin, label[0], label[1])
 	for _, note := range notes {
 		root.HeadComment += "\nTODO " + note
 	}

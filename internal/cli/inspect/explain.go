@@ -155,7 +155,7 @@ func (c *commands) printWrapped(first, text string) {
 	width := cmp.Or(c.Env.Width, math.MaxInt)
 	indent := strings.Repeat(" ", runewidth.StringWidth(first))
 	line := first
-	for _, word := range unbroken(ui.OneLine(text)) {
+	for _, word := range unbroken(c.Env.Own.Code(ui.OneLine(text))) {
 		if line != first && line != indent && runewidth.StringWidth(line)+1+runewidth.StringWidth(word) > width {
 			fmt.Fprintln(c.Env.Stdout, line)
 			line = indent

@@ -49,6 +49,15 @@ LANE_BUSY(default) for 3m
 	}
 }
 
+// TestAnExplanationNamesTheBinary, in its details, too. A command line of a user stays as it is.
+func TestAnExplanationNamesTheBinary(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := &commands{&ui.Program{Env: ui.Env{Stdout: &out, Now: time.Now, Own: ui.NewRenaming("acme", []string{"set", "runs"})}}}
+	c.printReason(explain.Reason{Code: contract.CodePoolFull, Detail: "roundsman runs waits for 3 of pool db: `roundsman set pool/db size=3`"})
+	assert.Contains(t, out.String(), "  roundsman runs waits for 3 of pool db: `acme set pool/db size=3`\n")
+}
+
 func TestChainEndsAtTheRoot(t *testing.T) {
 	t.Parallel()
 	e := explainer.Explanation{

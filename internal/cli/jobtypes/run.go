@@ -307,7 +307,7 @@ func (c *commands) printProposals(result contract.JobGroupResult) {
 		fmt.Fprintf(c.Env.Stdout, ", by %s", result.Detector)
 	}
 	if result.Reason != "" {
-		fmt.Fprintf(c.Env.Stdout, ": %s", ui.OneLine(result.Reason))
+		fmt.Fprintf(c.Env.Stdout, ": %s", c.Env.Own.Code(ui.OneLine(result.Reason)))
 	}
 	fmt.Fprintln(c.Env.Stdout)
 	for _, line := range result.Explanations {

@@ -10,6 +10,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -27,6 +28,7 @@ type bars struct {
 	container *mpb.Progress
 	columns   columns
 	now       func() time.Time
+	own       *ui.Renaming
 	stamp     func() string
 	items     bool
 	runs      map[string]*runRows
@@ -52,7 +54,7 @@ func newBars(w io.Writer, o Options, stamp func() string) *bars {
 	columns := columnsOf(o.Width)
 	return &bars{
 		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(columns.width), mpb.WithRefreshRate(refreshEvery), mpb.WithAutoRefresh()),
-		columns:   columns, now: o.Now, stamp: stamp, items: o.Items, runs: map[string]*runRows{},
+		columns:   columns, now: o.Now, own: o.Own, stamp: stamp, items: o.Items, runs: map[string]*runRows{},
 	}
 }
 
@@ -74,12 +76,12 @@ func (b *bars) Update(snapshot starter.Snapshot) {
 	if !snapshot.Open() {
 		shown.ended = true
 		shown.drop()
-		for _, line := range Summary(snapshot) {
+		for _, line := range Summary(snapshot, b.own) {
 			b.print(line)
 		}
 		return
 	}
-	for _, line := range shown.news.lines(snapshot) {
+	for _, line := range shown.news.lines(snapshot, b.own) {
 		b.print(nameOf(snapshot) + ": " + line)
 	}
 	var p starter.Progress

@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -74,19 +75,25 @@ func TestDAGSummary(t *testing.T) {
 	}, Summary(dagEnded(contract.OutcomeFailed, map[string]contract.DAGTask{
 		"dump": {State: "completed"}, "send": {State: "upstream_failed"},
 		"load": {State: "failed", Attempts: 3, Worker: "node-b", Error: "no such\ndisk"},
-	})))
+	}), nil))
 
 	many := map[string]contract.DAGTask{}
 	for i := range maxErrors + 3 {
 		many[fmt.Sprint("t", i)] = contract.DAGTask{State: "failed", Error: fmt.Sprintf("disk %d is gone", i)}
 	}
-	lines := Summary(dagEnded(contract.OutcomeFailed, many))
+	lines := Summary(dagEnded(contract.OutcomeFailed, many), nil)
 	require.Len(t, lines, maxErrors+2)
 	assert.Contains(t, lines[len(lines)-1], "and 3 more failed: roundsman show dag/nightly/x")
+	own := ui.NewRenaming("acme", []string{"show", "approve", "resume"})
+	lines = Summary(dagEnded(contract.OutcomeFailed, many), own)
+	assert.Contains(t, lines[len(lines)-1], "and 3 more failed: acme show dag/nightly/x")
+	paused := dagOpen(map[string]int{"running": 1}, withApproval)
+	paused.Paused = true
+	assert.Equal(t, []string{"task release waits for an approval: Ship it? (acme approve dag/nightly/x/release)", "paused; resume it with `acme resume dag/nightly/x`"}, (&news{}).lines(paused, own))
 
 	lost := dagEnded("", nil)
 	lost.DAGResult, lost.Failure = nil, "terminated"
-	assert.Equal(t, []string{"nightly: no result: terminated (dag/nightly/x)"}, Summary(lost))
+	assert.Equal(t, []string{"nightly: no result: terminated (dag/nightly/x)"}, Summary(lost, nil))
 	assert.Contains(t, Advice(lost), "roundsman retry dag/nightly/x")
 	assert.Empty(t, Advice(dagEnded(contract.OutcomeCompleted, nil)))
 }

@@ -30,6 +30,8 @@ type Options struct {
 	Timed bool
 	// Items gives the first running items of a run a row of their own below its bar.
 	Items bool
+	// Own renames the program in the lines.
+	Own *ui.Renaming
 }
 
 // New returns bars for a terminal and lines for everything else.
@@ -41,7 +43,7 @@ func New(w io.Writer, o Options) Display {
 	if o.Terminal {
 		return newBars(w, o, stamp)
 	}
-	return &lines{w: w, now: o.Now, stamp: stamp, seen: map[string]*lineState{}}
+	return &lines{w: w, now: o.Now, own: o.Own, stamp: stamp, seen: map[string]*lineState{}}
 }
 
 func nameOf(snapshot starter.Snapshot) string {
@@ -54,7 +56,7 @@ type news struct {
 }
 
 // lines returns urgent events, each once. A task that fails again after a retry is a new event.
-func (n *news) lines(snapshot starter.Snapshot) []string {
+func (n *news) lines(snapshot starter.Snapshot, own *ui.Renaming) []string {
 	if snapshot.Phase == "" {
 		return nil
 	}
@@ -69,15 +71,15 @@ func (n *news) lines(snapshot starter.Snapshot) []string {
 	if state := snapshot.DAGStatus; state != nil {
 		for _, task := range state.Approvals {
 			if asked[task.ID] = true; !n.asked[task.ID] {
-				lines = append(lines, fmt.Sprintf("task %s waits for %s (roundsman approve %s/%s)",
+				lines = append(lines, fmt.Sprintf(own.Text("task %s waits for %s (roundsman approve %s/%s)"),
 					task.ID, shorten(cmp.Or(task.Waiting, "an approval"), maxMessage), snapshot.WorkflowID, task.ID))
 			}
 		}
 		if snapshot.Paused && !n.paused {
-			lines = append(lines, "paused; resume it with `roundsman resume "+snapshot.WorkflowID+"`")
+			lines = append(lines, own.Text("paused; resume it with `roundsman resume "+snapshot.WorkflowID+"`"))
 		}
 		if held = !state.HeldUntil.IsZero(); held && !n.held {
-			lines = append(lines, fmt.Sprintf("held until %s after a failure: `roundsman retry %s` tries again, `roundsman resume %s` ends it",
+			lines = append(lines, fmt.Sprintf(own.Text("held until %s after a failure: `roundsman retry %s` tries again, `roundsman resume %s` ends it"),
 				ui.Stamp(state.HeldUntil), snapshot.WorkflowID, snapshot.WorkflowID))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -18,6 +19,7 @@ type lines struct {
 	mu    sync.Mutex
 	w     io.Writer
 	now   func() time.Time
+	own   *ui.Renaming
 	stamp func() string
 	seen  map[string]*lineState
 }
@@ -44,11 +46,11 @@ func (l *lines) Update(snapshot starter.Snapshot) {
 	case state.ended:
 	case !snapshot.Open():
 		state.ended = true
-		for _, line := range Summary(snapshot) {
+		for _, line := range Summary(snapshot, l.own) {
 			l.print(line)
 		}
 	default:
-		for _, line := range state.news.lines(snapshot) {
+		for _, line := range state.news.lines(snapshot, l.own) {
 			l.print(name + ": " + line)
 		}
 		l.progress(name, snapshot, state)

@@ -57,11 +57,11 @@ func TestSummary(t *testing.T) {
 		"scrub: partial in 4.21s: 4 found, 3 completed, 1 failed (node-a 2, node-b 1): a disk is slow",
 		"  /srv/x: digest differs",
 		"  job-00004: no key",
-	}, Summary(ended("g", completed())))
+	}, Summary(ended("g", completed()), nil))
 
 	lost := ended("group/x", nil)
 	lost.Failure = "terminated"
-	assert.Equal(t, []string{"scrub: no result: terminated (group/x)"}, Summary(lost))
+	assert.Equal(t, []string{"scrub: no result: terminated (group/x)"}, Summary(lost, nil))
 
 	// A result lists the first 50 of these 735 failed jobs.
 	many := completed()
@@ -75,7 +75,7 @@ func TestSummary(t *testing.T) {
 		"  49 × disk of KEY is gone (such as /srv/vol-00)",
 		"  /srv/vol-07: out of memory",
 		"  … and 685 more failed: roundsman show group/x",
-	}, Summary(ended("group/x", many))[1:])
+	}, Summary(ended("group/x", many), nil)[1:])
 }
 
 func TestLinesAreFewButSayWhatMatters(t *testing.T) {

@@ -23,8 +23,8 @@ const (
 	maxMessage = 160
 )
 
-// Summary returns one line about the end of a run, and one for each of its first failures.
-func Summary(snapshot starter.Snapshot) []string {
+// Summary returns one line about the end of a run, and one for each of its first failures. own renames the program.
+func Summary(snapshot starter.Snapshot, own *ui.Renaming) []string {
 	name := nameOf(snapshot)
 	if snapshot.Result == nil && snapshot.DAGResult == nil {
 		return []string{fmt.Sprintf("%s: no result: %s (%s)", name, cmp.Or(snapshot.Failure, string(snapshot.Status)), snapshot.WorkflowID)}
@@ -35,7 +35,7 @@ func Summary(snapshot starter.Snapshot) []string {
 		line += " (" + byWorker(result.ByWorker) + ")"
 	}
 	if snapshot.Reason != "" {
-		line += ": " + ui.OneLine(snapshot.Reason)
+		line += ": " + own.Code(ui.OneLine(snapshot.Reason))
 	}
 	lines := []string{line}
 	failures, more := snapshot.Failures()
@@ -47,7 +47,7 @@ func Summary(snapshot starter.Snapshot) []string {
 		}
 	}
 	if more > 0 {
-		lines = append(lines, fmt.Sprintf("  … and %d more failed: roundsman show %s", more, snapshot.WorkflowID))
+		lines = append(lines, fmt.Sprintf(own.Text("  … and %d more failed: roundsman show %s"), more, snapshot.WorkflowID))
 	}
 	return lines
 }

@@ -44,7 +44,7 @@ func (c *commands) printInside(list []insideRun) {
 		fmt.Fprintln(c.Env.Stdout)
 		shown := &ui.Fields{}
 		shown.Add("tasks of", ui.Text(inside.Run))
-		addDAG(shown, inside.snapshot)
+		c.addDAG(shown, inside.snapshot)
 		shown.Write(c.Env.Stdout, c.Env.Colors())
 		fmt.Fprintln(c.Env.Stdout)
 		c.printItems(inside.Items, inside.Total, "it has no tasks yet", false)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -74,7 +75,11 @@ func (c *commands) showJob(detail starter.ItemDetail) {
 		}
 	}
 	shown.Add("took", ui.Textf("%s", itemTook(job, now)))
-	shown.Add("error", ui.Cell{Text: job.Error, Paint: ui.Bad})
+	if job.State == contract.JobWarning {
+		shown.Add("warning", ui.Cell{Text: job.Error, Paint: ui.Odd})
+	} else {
+		shown.Add("error", ui.Cell{Text: job.Error, Paint: ui.Bad})
+	}
 	if active := job.Active; active != nil {
 		shown.Add("progress", ui.Textf("%s", strings.TrimSpace(PercentOf(*active)+" "+MessageOf(*active))))
 		if active.Progress != nil {

@@ -161,7 +161,7 @@ func (s submitter) await(ctx *cli.Context, client *starter.Client, ref starter.R
 	if err != nil {
 		return err
 	}
-	for _, line := range progress.Summary(ended) {
+	for _, line := range progress.Summary(ended, s.Env.Own) {
 		fmt.Fprintln(s.Env.Stdout, line)
 	}
 	return ui.Silent(ui.ExitOf(ended.Outcome, ended.Counts[contract.JobWarning]))

@@ -80,7 +80,7 @@ func printPlan(p *ui.Program, plan rerun.Plan, title string) {
 		listed.Add(ui.Text(one.Job), ui.Text(cmp.Or(one.DedupeKey, one.Summary)), ui.Text(one.State), ui.Cell{Text: "yes", Paint: ui.Good}, ui.Cell{Text: ui.OneLine(one.Error), Cause: true})
 	}
 	for _, one := range plan.Kept {
-		listed.Add(ui.Text(one.Job), ui.Text(cmp.Or(one.DedupeKey, one.Summary)), ui.Text(one.State), ui.Cell{Text: "no", Paint: ui.Odd}, ui.Text(one.Detail))
+		listed.Add(ui.Text(one.Job), ui.Text(cmp.Or(one.DedupeKey, one.Summary)), ui.Text(one.State), ui.Cell{Text: "no", Paint: ui.Odd}, ui.Text(p.Env.Own.Code(one.Detail)))
 	}
 	empty := "all jobs were done"
 	if plan.Done == 0 {
@@ -99,7 +99,7 @@ func printPlan(p *ui.Program, plan rerun.Plan, title string) {
 func printKept(p *ui.Program, plan rerun.Plan) {
 	for _, one := range plan.Kept {
 		if one.Why.Chosen() {
-			p.Complain("not again: %s: %s", cmp.Or(one.DedupeKey, one.Job, one.Summary), one.Detail)
+			p.Complain("not again: %s: %s", cmp.Or(one.DedupeKey, one.Job, one.Summary), p.Env.Own.Code(one.Detail))
 		}
 	}
 	noteUnchecked(p, plan)

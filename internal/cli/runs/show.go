@@ -111,11 +111,11 @@ func (c *commands) printRun(snapshot starter.Snapshot) {
 	shown.Add("pace", ui.Cell{Text: PaceText(snapshot.Pace), Paint: PaceCell(snapshot.Pace).Paint})
 	shown.Add("failure", ui.Cell{Text: snapshot.Failure, Paint: ui.Bad})
 	shown.Add("unanswered", ui.Cell{Text: snapshot.Unanswered, Paint: ui.Odd})
-	shown.Add("reason", ui.Text(ui.OneLine(snapshot.Reason)))
+	shown.Add("reason", ui.Text(c.Env.Own.Code(ui.OneLine(snapshot.Reason))))
 	shown.Add("phase", ui.Text(snapshot.Phase))
 	if snapshot.Paused {
 		why := cmp.Or(snapshot.PauseNote, "yes"+ui.ByWhom(snapshot.PausedBy))
-		shown.Add("paused", ui.Cell{Text: why + " (roundsman resume " + snapshot.WorkflowID + ")", Paint: ui.Odd})
+		shown.Add("paused", ui.Cell{Text: why + c.Env.Own.Text(" (roundsman resume "+snapshot.WorkflowID+")"), Paint: ui.Odd})
 	}
 	shown.Add("waiting", ui.Cell{Text: snapshot.Waiting, Paint: ui.Odd})
 	if snapshot.Progress != nil {
@@ -127,7 +127,7 @@ func (c *commands) printRun(snapshot starter.Snapshot) {
 	}
 	shown.Add("deadline", ui.Text(ui.Stamp(snapshot.Deadline)))
 	addGroup(shown, snapshot)
-	addDAG(shown, snapshot)
+	c.addDAG(shown, snapshot)
 	for _, worker := range snapshot.Workers {
 		shown.Add("worker", ui.Text(workerText(worker)))
 	}
@@ -213,17 +213,17 @@ func addMissed(shown *ui.Fields, missed []contract.MissedWorker, all int) {
 	}
 }
 
-func addDAG(shown *ui.Fields, snapshot starter.Snapshot) {
+func (c *commands) addDAG(shown *ui.Fields, snapshot starter.Snapshot) {
 	state, id := snapshot.DAGStatus, snapshot.WorkflowID
 	if state == nil {
 		return
 	}
 	shown.Add("concurrency", ui.Text(strconv.Itoa(state.Concurrency)))
 	if !state.HeldUntil.IsZero() {
-		shown.Add("held", ui.Cell{Text: fmt.Sprintf("until %s: `roundsman retry %s` tries again, `roundsman resume %s` ends it", ui.Stamp(state.HeldUntil), id, id), Paint: ui.Odd})
+		shown.Add("held", ui.Cell{Text: fmt.Sprintf(c.Env.Own.Text("until %s: `roundsman retry %s` tries again, `roundsman resume %s` ends it"), ui.Stamp(state.HeldUntil), id, id), Paint: ui.Odd})
 	}
 	for _, task := range state.Approvals {
-		shown.Add("approval", ui.Cell{Text: fmt.Sprintf("%s waits for %s (roundsman approve %s/%s)", task.ID, cmp.Or(task.Waiting, "an approval"), id, task.ID), Paint: ui.Odd})
+		shown.Add("approval", ui.Cell{Text: fmt.Sprintf(c.Env.Own.Text("%s waits for %s (roundsman approve %s/%s)"), task.ID, cmp.Or(task.Waiting, "an approval"), id, task.ID), Paint: ui.Odd})
 	}
 }
 

@@ -96,7 +96,7 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, chosen ...st
 		}
 	} else {
 		display := progress.New(c.Env.Stdout, progress.Options{
-			Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now,
+			Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Own: c.Env.Own,
 			Items: len(chosen) == 1 && chosen[0].Kind() == starter.KindDAG,
 		})
 		defer display.Close()

@@ -71,11 +71,14 @@ func (a Accepts) Resolve(ctx context.Context, client *starter.Client, text strin
 		return a.named(ctx, client, t)
 	}
 	if !a.Runs {
-		next := ""
+		is, next := "is a run", ""
+		if parsed.Bare() {
+			is = "names no job or task"
+		}
 		if a.Items {
 			next = fmt.Sprintf("; `roundsman jobs %s` lists its items", text)
 		}
-		return t, starter.Invalidf("%s is a run: this command takes %s%s", text, a, next)
+		return t, starter.Invalidf("%s %s: this command takes %s%s", text, is, a, next)
 	}
 	t.Run, err = resolver.Run(ctx, text)
 	return t, err

@@ -15,9 +15,9 @@ func TestStandardInputHasOneReferencePerLine(t *testing.T) {
 
 func TestARunWithoutAnItemNamesTheNextStep(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"scrub", "scrub@last"} {
+	for text, is := range map[string]string{"scrub": "names no job or task", "scrub@last": "is a run"} { // No such run may exist.
 		_, err := Accepts{Items: true}.Resolve(t.Context(), nil, text)
-		require.EqualError(t, err, text+" is a run: this command takes RUN/ITEM; `roundsman jobs "+text+"` lists its items")
+		require.EqualError(t, err, text+" "+is+": this command takes RUN/ITEM; `roundsman jobs "+text+"` lists its items")
 	}
 	_, err := Accepts{Keys: true}.Resolve(t.Context(), nil, "scrub@last")
 	require.EqualError(t, err, "scrub@last is a run: this command takes TYPE:KEY")

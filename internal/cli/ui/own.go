@@ -31,6 +31,15 @@ func (r *Renaming) Name() string {
 	return cmp.Or(r.name, ProgramName)
 }
 
+// Code renames the command lines in backquotes, for a sentence that may contain the text of a user.
+func (r *Renaming) Code(text string) string {
+	parts := strings.Split(text, "`")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = r.Text(parts[i])
+	}
+	return strings.Join(parts, "`")
+}
+
 // Text renames the command lines in a text for people.
 func (r *Renaming) Text(text string) string {
 	if r == nil {

@@ -18,6 +18,8 @@ func TestRenaming(t *testing.T) {
 	assert.Nil(t, none)
 	assert.Equal(t, "roundsman runs", none.Text("roundsman runs"))
 	assert.Equal(t, ProgramName, none.Name())
+	assert.Equal(t, "it ran roundsman runs: `acme resume scrub`, `acme runs`", own.Code("it ran roundsman runs: `roundsman resume scrub`, `roundsman runs`"))
+	assert.Equal(t, "`roundsman runs`", none.Code("`roundsman runs`"))
 }
 
 // TestTextsOfUsersAreNotRenamed: a cron command may be a line of roundsman.

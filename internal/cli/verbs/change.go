@@ -273,6 +273,12 @@ Examples:
 			ui.FileFlag("add the tasks in `FILE` to a run of a DAG"),
 			&cli.StringFlag{Name: flagRestore, Usage: "restore the settings before audit entry `SEQ`, or last"}, ui.ReasonFlag(),
 		),
+		Before: func(ctx *cli.Context) error {
+			if ctx.Args().Len() > 1 || ctx.IsSet(ui.FlagFile) || ctx.IsSet(flagRestore) {
+				return nil
+			}
+			return noSetting(ctx)
+		},
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			t, err := target.Accepts{Named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, Runs: true, Changes: true}.Resolve(ctx.Context, client, ctx.Args().First())
 			if err != nil {
@@ -287,6 +293,10 @@ Examples:
 	}
 }
 
+func noSetting(ctx *cli.Context) error {
+	return ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
+}
+
 func (c *commands) setTarget(ctx *cli.Context, client *starter.Client, t target.Target) (target.Effect, error) {
 	given, restore := ctx.Args().Tail(), ctx.String(flagRestore)
 	switch {
@@ -295,7 +305,7 @@ func (c *commands) setTarget(ctx *cli.Context, client *starter.Client, t target.
 	case t.Kind == ref.JobType && restore != "":
 		return target.Act(t.Name, func() error { return typecli.Restore(c.Program, ctx, client, t.Name, restore) }).Uses(flagRestore), nil
 	case len(given) == 0:
-		return target.Effect{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
+		return target.Effect{}, noSetting(ctx)
 	case t.IsRun():
 		return target.Act(t.Run.WorkflowID, func() error { return runs.Set(c.Program, ctx, client, t.Run, given) }), nil
 	case t.Kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):

@@ -135,7 +135,7 @@ func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, er
 	case err != nil:
 		return Registered{}, unavailable("the registry does not answer", err)
 	case !verdict.Accepted:
-		return Registered{}, inUse(registration.ID, verdict.Refused)
+		return Registered{}, inUse(registration.ID, verdict)
 	}
 	var settings contract.WorkerSettings
 	if verdict.Settings != nil {
@@ -214,10 +214,14 @@ func (g *Gateway) predecessor(in Registration) string {
 	return before.who.Instance
 }
 
-func inUse(id string, other *contract.RegisteredOther) *Error {
+func inUse(id string, verdict contract.RegisterWorkerResult) *Error {
+	other := verdict.Refused
 	e := &Error{
 		Code: CodeIDInUse, Holder: other, Message: fmt.Sprintf("another live process has the id %s", id),
 		Remedy: "stop that process, choose another id, wait until its heartbeat is stale, or send take_over",
+	}
+	if verdict.Stale {
+		e.Remedy = "its heartbeat is stale, but it answers: stop that process, choose another id, or send take_over"
 	}
 	if other != nil {
 		e.Message = fmt.Sprintf("process %d on host %s has the id %s, registered %s ago, last heartbeat at most %s ago", other.PID, other.Host, id, toSecond(other.Age), toSecond(other.SinceBeat))

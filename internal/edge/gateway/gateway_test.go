@@ -23,10 +23,12 @@ import (
 func TestWhoHasAnIDIsToldInSeconds(t *testing.T) {
 	t.Parallel()
 	holder := &contract.RegisteredOther{Host: "vm", PID: 7, Age: jobtype.Duration(32212196103), SinceBeat: jobtype.Duration(3 * time.Second)}
-	refused := inUse("press-7", holder)
+	refused := inUse("press-7", contract.RegisterWorkerResult{Refused: holder})
 	assert.Equal(t, "process 7 on host vm has the id press-7, registered 32s ago, last heartbeat at most 3s ago", refused.Message)
 	assert.Equal(t, holder, refused.Holder)
 	assert.GreaterOrEqual(t, refused.RetryAfter, time.Second)
+	assert.Contains(t, refused.Remedy, "wait until its heartbeat is stale")
+	assert.NotContains(t, inUse("press-7", contract.RegisterWorkerResult{Refused: holder, Stale: true}).Remedy, "wait")
 }
 
 // Each process that registers is another incarnation, so the answers about those that are gone are dropped.

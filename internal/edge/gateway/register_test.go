@@ -181,9 +181,9 @@ func TestAProcessReplacesItsPredecessor(t *testing.T) {
 func TestWhenAnIDMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	for since, want := range map[time.Duration]time.Duration{0: 15 * time.Second, 14500 * time.Millisecond: time.Second, time.Hour: time.Second} {
-		assert.Equal(t, want, inUse("press", &contract.RegisteredOther{SinceBeat: jobtype.Duration(since)}).RetryAfter)
+		assert.Equal(t, want, inUse("press", contract.RegisterWorkerResult{Refused: &contract.RegisteredOther{SinceBeat: jobtype.Duration(since)}}).RetryAfter)
 	}
-	assert.Zero(t, inUse("press", nil).RetryAfter)
+	assert.Zero(t, inUse("press", contract.RegisterWorkerResult{}).RetryAfter)
 }
 
 func TestAGatewayNeedsItsParts(t *testing.T) {

@@ -51,7 +51,7 @@ func TextHeldKey(key, detail string, more int) string {
 func TextFailing(n int, key, jobType string) string {
 	text := fmt.Sprintf("%d held back after failures", n)
 	if key != "" {
-		text += fmt.Sprintf(", such as %q; see: roundsman holds %s", key, jobType)
+		text += fmt.Sprintf(", such as %q; see `roundsman holds %s`", key, jobType)
 	}
 	return text
 }

@@ -50,7 +50,7 @@ func (e Register) apply(r *Registry, now time.Time) {
 		return
 	}
 	kept, resized := in.Kept, in.Resized
-	in.Kept, in.Resized, in.TakeOver, in.Unanswered = nil, nil, false, ""
+	in.Kept, in.Resized, in.TakeOver, in.Unanswered, in.Answered = nil, nil, false, "", ""
 	w := r.workers[in.ID]
 	if w != nil {
 		// An operator's caps outlive the process.

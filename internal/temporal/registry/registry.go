@@ -37,10 +37,12 @@ func (r *Registry) Register(ctx context.Context, registration contract.WorkerReg
 	switch holder := verdict.Refused.Instance; {
 	case slices.Contains(dead, holder):
 		registration.TakeOver = true
-	case verdict.Stale && !r.answers(ctx, contract.Incarnation{ID: registration.ID, Instance: holder}):
-		registration.Unanswered = holder
-	default:
+	case !verdict.Stale:
 		return verdict, nil
+	case r.answers(ctx, contract.Incarnation{ID: registration.ID, Instance: holder}):
+		registration.Answered = holder
+	default:
+		registration.Unanswered = holder
 	}
 	return r.register(ctx, registration)
 }

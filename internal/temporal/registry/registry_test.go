@@ -199,18 +199,18 @@ func TestAStaleHolderThatAnswersKeepsItsID(t *testing.T) {
 	t.Parallel()
 	holder := &contract.RegisteredOther{Host: "other", PID: 8, Instance: "i0"}
 	stale, accepted := contract.RegisterWorkerResult{Refused: holder, Stale: true}, contract.RegisterWorkerResult{Accepted: true}
-	takeOver, unanswered := worker, worker
-	takeOver.TakeOver, unanswered.Unanswered = true, "i0"
+	takeOver, unanswered, hasAnswered := worker, worker, worker
+	takeOver.TakeOver, unanswered.Unanswered, hasAnswered.Answered = true, "i0", "i0"
 	for name, row := range map[string]struct {
 		first  contract.RegisterWorkerResult
 		dead   string
 		answer string
 		silent error
-		// again is the second registration; without one the holder keeps the id.
+		// again is the second registration.
 		again   *contract.WorkerRegistration
 		queries int
 	}{
-		"it answers":                   {stale, "", "i0", nil, nil, 1},
+		"it answers":                   {stale, "", "i0", nil, &hasAnswered, 1},
 		"another process answers":      {stale, "", "i-1", nil, &unanswered, 1},
 		"it is silent":                 {stale, "", "", serviceerror.NewNotFound("no poller"), &unanswered, 1},
 		"it is known to have ended":    {stale, "i0", "", nil, &takeOver, 0},
@@ -222,7 +222,11 @@ func TestAStaleHolderThatAnswersKeepsItsID(t *testing.T) {
 			success := func(v any) *updatepb.Outcome {
 				return &updatepb.Outcome{Value: &updatepb.Outcome_Success{Success: payloads(t, v)}}
 			}
-			f := &frontend{outcome: success(row.first), later: success(accepted), silent: row.silent, query: answered(t, contract.WorkerReport{ID: "press-7", Instance: row.answer})}
+			want := accepted
+			if row.again == nil || row.again.Answered != "" { // The holder keeps the id.
+				want = row.first
+			}
+			f := &frontend{outcome: success(row.first), later: success(want), silent: row.silent, query: answered(t, contract.WorkerReport{ID: "press-7", Instance: row.answer})}
 			verdict, err := registry.New(dialed(t, f)).Register(t.Context(), worker, row.dead)
 			require.NoError(t, err)
 			var sent []contract.WorkerRegistration
@@ -237,13 +241,12 @@ func TestAStaleHolderThatAnswersKeepsItsID(t *testing.T) {
 				}
 			}
 			assert.Equal(t, row.queries, queries)
-			if row.again == nil {
-				assert.Equal(t, row.first, verdict)
-				assert.Equal(t, []contract.WorkerRegistration{worker}, sent)
-				return
+			assert.Equal(t, want, verdict)
+			wanted := []contract.WorkerRegistration{worker}
+			if row.again != nil {
+				wanted = append(wanted, *row.again)
 			}
-			assert.Equal(t, accepted, verdict)
-			assert.Equal(t, []contract.WorkerRegistration{worker, *row.again}, sent)
+			assert.Equal(t, wanted, sent)
 		})
 	}
 }

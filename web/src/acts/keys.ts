@@ -47,13 +47,16 @@ export const createKey = (roles: string[]): Act => ({
   temporal: none,
 });
 
+// life is the time to live of a key, which its successor has, too.
+const life = ({ created_at, expires_at }: Key) => expires_at && `${Math.ceil((Date.parse(expires_at) - Date.parse(created_at)) / 86_400_000)}d`;
+
 export const rotateKey = (key: Key): Act => ({
   label: 'Rotate',
   title: `Rotate the key of ${key.name}?`,
   effect: 'A new key with the same rights is made and shown once. The old one is refused within 5 seconds.',
   request: () => ({ method: 'POST', path: `/keys/${segment(key.id)}/rotate` }),
   roundsman: () =>
-    `roundsman keys create ${quote(key.name)}${flag('role', key.role)}${flag('job-types', (key.job_types ?? []).join(','))}${flag('dags', (key.dags ?? []).join(','))}${flag('handlers', (key.handlers ?? []).join(','))}${flag('worker', key.worker)} && roundsman delete apikey/${key.id} --yes`,
+    `roundsman keys create ${quote(key.name)}${flag('role', key.role)}${flag('job-types', (key.job_types ?? []).join(','))}${flag('dags', (key.dags ?? []).join(','))}${flag('handlers', (key.handlers ?? []).join(','))}${flag('worker', key.worker)}${flag('expires', life(key))} && roundsman delete apikey/${key.id} --yes`,
   temporal: none,
 });
 

@@ -1,5 +1,5 @@
 // The instants of the next seven days and the outcomes of the last seven.
-import { query } from '../api';
+import { Problem, query } from '../api';
 import { useGet } from '../data';
 import { isFailure, roleOf, spoken } from '../design/state';
 import { Coded, explained } from '../explain';
@@ -7,7 +7,7 @@ import { later } from '../later';
 import { RunName } from '../names';
 import { href, hrefWith, runHref, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { brief, dayAround, dayOf, partsOf, span, Time, Took, useTold, useZone, zoneOf } from '../time';
+import { brief, dayAround, dayOf, partsOf, span, Time, Took, useTold, useZone } from '../time';
 import { chosenTime, isIn, paramsOf } from '../timeline/brush';
 import type { View } from '../timeline/layout';
 import type { Day, Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
@@ -21,9 +21,8 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   const past = params.get('view') === 'past';
   const type = params.get('type') ?? '';
   const dropped = params.get('show') === 'dropped';
-  useZone();
-  const coming = useGet<Forecast>(past ? undefined : calendarOf('forecast', type));
-  const ledger = useGet<Ledger>(past ? calendarOf('ledger', type) : undefined);
+  const coming = useCalendar<Forecast>('forecast', type, undefined, !past).found;
+  const ledger = useCalendar<Ledger>('ledger', type, undefined, past).found;
   const next = useTold((now) => String((coming.data?.ticks ?? []).findIndex((tick) => !isDropped(tick) && Date.parse(tick.at) >= now)));
   return (
     <Page title="Calendar" head={past ? headOfPast(ledger.data) : headOf(coming.data, coming.data?.ticks[Number(next)])}>
@@ -53,15 +52,28 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   );
 }
 
-const calendarOf = (of: string, type: string, view?: View) => `/${of}${query({ job_type: type, limit: 10000, zone: zoneOf(), ...(view && paramsOf(view)) })}`;
+const calendarOf = (of: string, type: string, zone: string, view?: View) => `/${of}${query({ job_type: type, limit: 10000, zone, ...(view && paramsOf(view)) })}`;
+
+// useCalendar reads the instants with the days of the chosen zone. Of a zone that the server does not know, the days are
+// those of UTC.
+function useCalendar<W>(of: string, type: string, view?: View, wanted = true) {
+  const zone = useZone();
+  const own = useGet<W>(wanted ? calendarOf(of, type, zone, view) : undefined);
+  const unknown = own.error instanceof Problem && own.error.status === 422;
+  const utc = useGet<W>(unknown ? calendarOf(of, type, 'UTC', view) : undefined);
+  return { found: unknown ? utc : own, unknown: unknown ? zone : '' };
+}
 
 // useWeek returns a week, and its list: that of the chosen time if the week has more instants than are read.
 function useWeek<W extends { ticks: Tick[]; more?: number }>(of: string, type: string, params: URLSearchParams) {
-  const week = useGet<W>(calendarOf(of, type));
+  const { found: week, unknown } = useCalendar<W>(of, type);
   const { view } = chosenTime(params);
-  const chosen = useGet<W>(view && week.data?.more ? calendarOf(of, type, view) : undefined).data;
-  return { week, list: (view && chosen) || week.data };
+  const part = Boolean(view && week.data?.more);
+  const chosen = useCalendar<W>(of, type, view, part).found;
+  return { week, unknown, chosen: part ? chosen : undefined, list: (part && chosen.data) || week.data };
 }
+
+const Unknown = ({ zone }: { zone: string }) => <>{zone !== '' && <p class="note">The server does not know the zone {zone}: a bar is a day of UTC.</p>}</>;
 
 // headOf names the next run.
 function headOf(forecast: Forecast | undefined, next: ForecastTick | undefined): Head {
@@ -118,7 +130,7 @@ const lengthOf = (from = '', to = '') => Date.parse(to) - Date.parse(from);
 
 function Coming({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
   const by = params.get('sort') ?? '';
-  const { week, list } = useWeek<Forecast>('forecast', type, params);
+  const { week, unknown: zone, chosen, list } = useWeek<Forecast>('forecast', type, params);
   return (
     <Loaded of={week} what="The forecast">
       {(forecast) => {
@@ -133,6 +145,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
           <>
             {forecast.ticks.length > 0 && (
               <Section title="Over time">
+                <Unknown zone={zone} />
                 <Days of={forecast.days} />
                 <Ticks ticks={forecast.ticks} past={false} whole={{ from: Date.parse(forecast.as_of), to: Date.parse(forecast.ticks.at(-1)?.at ?? forecast.until) + 3_600_000 }} brush={chosenTime(params)} />
               </Section>
@@ -148,6 +161,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                 note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(more), by, first: 'soonest' })}
                 sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
+                {...(chosen && { of: chosen })}
                 empty={none(params, dropped ? 'will be skipped' : 'is due', 'within seven days')}
                 columns={[
                   { name: 'Job type', show: jobType, ...ofType },
@@ -244,7 +258,7 @@ function spanOf(ledger: Ledger) {
 
 function Past({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
   const by = params.get('sort') ?? '';
-  const { week, list } = useWeek<Ledger>('ledger', type, params);
+  const { week, unknown: zone, chosen, list } = useWeek<Ledger>('ledger', type, params);
   return (
     <Loaded of={week} what="The ledger">
       {(ledger) => {
@@ -255,6 +269,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
           <>
             {ledger.ticks.length > 0 && (
               <Section title="Over time">
+                <Unknown zone={zone} />
                 <Days of={ledger.days} past />
                 <Ticks ticks={ledger.ticks} past whole={spanOf(ledger)} brush={chosenTime(params)} />
               </Section>
@@ -272,6 +287,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                 note={counted(rows.length, plural(rows.length, 'instant'), { partial: Boolean(more || ledger.incomplete), by })}
                 sorting={{ by, set: (sort) => setParams({ sort }) }}
                 id={idOf}
+                {...(chosen && { of: chosen })}
                 empty={none(params, dropped ? 'was skipped or missed' : 'was due', 'in the last seven days')}
                 columns={[
                   { name: 'Job type', show: jobType, ...ofType },

@@ -12,6 +12,7 @@ import type { EditorFault, EditorProps } from '../editor/editor';
 import { later } from '../later';
 import { Prose, RunName } from '../names';
 import { href } from '../route';
+import { Tabs } from '../tabs';
 import { Time } from '../time';
 import type { Applied, Detecting, InForce, Plan, PlannedChange, Schemata } from '../types';
 import { Failure, type Head, Page, Section, State } from '../ui';
@@ -146,24 +147,32 @@ export function PlanPage() {
           if (event.dataTransfer) void dropped(event.dataTransfer).then(take);
         }}
       >
-        <div class="files" role="tablist" aria-label="Files">
-          {names.map((name) => (
-            <button key={name} type="button" role="tab" aria-selected={name === file} onClick={() => setOpen(name)}>
+        <Tabs
+          look="files"
+          label="Files"
+          panel="file"
+          of={names}
+          on={file}
+          set={setOpen}
+          show={(name) => (
+            <>
               {name}
               {bad(name) > 0 && <small class="failed">{plural(bad(name), 'fault')}</small>}
-            </button>
-          ))}
-        </div>
-        <Editor
-          label={file === main ? 'Configuration' : `File ${file}`}
-          value={file === main ? written.document : (written.files[file] ?? '')}
-          document={file}
-          set={write}
-          faults={faults.filter((one) => one.file === file)}
-          schema={file === main ? schemas.data?.configuration : schemas.data?.dag}
-          describedBy="Ctrl Space completes; Ctrl ] indents."
+            </>
+          )}
         />
-        <FaultList of={faults.filter((one) => one.file === file)} />
+        <div id="file" role="tabpanel" aria-label={file}>
+          <Editor
+            label={file === main ? 'Configuration' : `File ${file}`}
+            value={file === main ? written.document : (written.files[file] ?? '')}
+            document={file}
+            set={write}
+            faults={faults.filter((one) => one.file === file)}
+            schema={file === main ? schemas.data?.configuration : schemas.data?.dag}
+            describedBy="Ctrl Space completes; Ctrl ] indents."
+          />
+          <FaultList of={faults.filter((one) => one.file === file)} />
+        </div>
         <div class="buttons">
           {!blank && loading}
           <Folder label="Open a file" take={take} />

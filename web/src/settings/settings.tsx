@@ -8,6 +8,7 @@ import { Diff } from '../design/diff';
 import { keepDraft, useDraft } from '../draft';
 import type { EditorProps } from '../editor/editor';
 import { later } from '../later';
+import { Tabs } from '../tabs';
 import { span, Time, useNow } from '../time';
 import type { Instant, JobTypeSettings, Schema, SettingsSet, ShownJobType } from '../types';
 import { Failure, Loaded, Section } from '../ui';
@@ -139,18 +140,12 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
   return (
     <>
       <div class="settings-bar">
-        <div class="tabs" role="tablist" aria-label="Settings by">
-          {(['form', 'yaml'] as const).map((one) => (
-            <button key={one} type="button" role="tab" aria-selected={tab === one} onClick={() => setTab(one)}>
-              {one === 'form' ? 'Form' : 'YAML'}
-            </button>
-          ))}
-        </div>
+        <Tabs look="tabs" label="Settings by" panel="settings-of" of={['form', 'yaml']} on={tab} set={setTab} show={(one) => (one === 'form' ? 'Form' : 'YAML')} />
         {count > 0 && <span class="state plan g-plan">not applied</span>}
         {said !== '' && <p role="status">{said}</p>}
       </div>
       <div class={count > 0 ? 'settings-of written' : 'settings-of'} inert={busy}>
-        <div>
+        <div id="settings-of" role="tabpanel" aria-label={tab === 'form' ? 'Form' : 'YAML'}>
           {tab === 'form' && before && (
             <p class="note">
               There is a change in the text. <button type="button" class="small" onClick={discard}>Discard it</button>
@@ -158,17 +153,25 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
           )}
           {tab === 'form' && !before && (
             <>
-              <div class="tabs under" role="tablist" aria-label="Groups of settings">
-                {groups.map((one) => (
-                  <button key={one} type="button" role="tab" aria-selected={group === one} onClick={() => setGroup(one)}>
+              <Tabs
+                look="tabs under"
+                label="Groups of settings"
+                panel="group-of"
+                of={groups}
+                on={group}
+                set={setGroup}
+                show={(one) => (
+                  <>
                     {one}
                     {inGroup(one) > 0 && <small class="failed">{inGroup(one)}</small>}
-                  </button>
-                ))}
+                  </>
+                )}
+              />
+              <div id="group-of" role="tabpanel" aria-label={group}>
+                <form onSubmit={(event) => event.preventDefault()}>
+                  <GroupOf name={group} form={form} />
+                </form>
               </div>
-              <form onSubmit={(event) => event.preventDefault()}>
-                <GroupOf name={group} form={form} />
-              </form>
             </>
           )}
           {tab === 'yaml' && (

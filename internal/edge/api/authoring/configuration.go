@@ -2,6 +2,7 @@ package authoring
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"runtime"
@@ -92,21 +93,29 @@ func (s *service) loadSources(ctx context.Context, call *api.Call, allowUnregist
 	if _, other := config.Load(lenient); other != nil {
 		return nil, err // The fleet's handlers do not help.
 	}
-	options.Handlers = s.handlers(ctx, call)
+	if options.Handlers, err = s.allHandlers(ctx, call); err != nil {
+		return nil, fmt.Errorf("the handlers of workers could not be read (allow_unregistered accepts all): %w", err)
+	}
 	return config.Load(options)
 }
 
+// handlers returns those of this server alone if the fleet does not answer.
 func (s *service) handlers(ctx context.Context, call *api.Call) []jobtype.Descriptor {
-	own, _ := s.api.Handlers()
-	fleet, err := call.Client.Workers().Handlers(ctx)
+	all, err := s.allHandlers(ctx, call)
 	if err != nil {
 		call.Logf("the handlers of the fleet are not known: %v", err)
 	}
+	return all
+}
+
+func (s *service) allHandlers(ctx context.Context, call *api.Call) ([]jobtype.Descriptor, error) {
+	own, _ := s.api.Handlers()
+	fleet, err := call.Client.Workers().Handlers(ctx)
 	all := slices.Clone(own)
 	for _, descriptor := range fleet {
 		if !slices.ContainsFunc(own, func(one jobtype.Descriptor) bool { return one.Name == descriptor.Name }) {
 			all = append(all, descriptor)
 		}
 	}
-	return all
+	return all, err
 }

@@ -117,7 +117,8 @@ func TestClaimsAndResourcesAreNoted(t *testing.T) {
 	assert.Equal(t, []string{"ended GRANT_LOST 1"}, s.noted())
 }
 
-// TestEachPendingJobIsCounted: more jobs wait for different objects than a status lists reasons.
+// TestEachPendingJobIsCounted: more jobs wait for different objects than a status lists reasons. The wait of most jobs is
+// the first.
 func TestEachPendingJobIsCounted(t *testing.T) {
 	t.Parallel()
 	const jobs = 3 * maxWaits
@@ -127,6 +128,7 @@ func TestEachPendingJobIsCounted(t *testing.T) {
 		key := fmt.Sprint(i)
 		found = append(found, jobtype.Proposal{DedupeKey: key, Resources: map[string]int{"disk-" + key: 1}})
 	}
+	found = append(found, jobtype.Proposal{DedupeKey: "x", Node: "gone"}, jobtype.Proposal{DedupeKey: "y", Node: "gone"})
 	s.detected(found...)
 	s.step(KeysClaimed{Fence: 1, Fences: 100})
 	status := s.g.Status(s.now)
@@ -134,6 +136,7 @@ func TestEachPendingJobIsCounted(t *testing.T) {
 	for _, wait := range status.Waits {
 		total += wait.Items
 	}
-	assert.Equal(t, jobs, total)
+	assert.Equal(t, len(found), total)
 	assert.Len(t, status.Waits, maxWaits)
+	assert.Equal(t, []any{string(contract.CodeResources), jobs - maxWaits + 2}, []any{status.MostWait().Code, status.MostWait().Items})
 }

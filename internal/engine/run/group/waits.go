@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -190,6 +191,7 @@ func (g *views) Waits(now time.Time) []contract.WaitReason {
 	}
 	unknown(g.lateJobs())
 	unknown(g.chunks.Asked())
+	slices.SortStableFunc(list, func(a, b contract.WaitReason) int { return cmp.Compare(b.Items, a.Items) })
 	if first, n := g.jobs.Backlog.List(0, 0, 1); n > 0 && g.begun {
 		one := &job{N: first[0].Number, CreatedAt: g.clock.TurnAt}
 		add(reasonOf(g.waitOf(one, now), one.N), one.N, n)

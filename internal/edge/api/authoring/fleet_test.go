@@ -1,0 +1,43 @@
+package authoring
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// mute is a server whose fleet cannot be queried.
+type mute struct{ client.Client }
+
+func (mute) QueryWorkflowWithOptions(context.Context, *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	return nil, serviceerror.NewPermissionDenied("no", "")
+}
+
+// TestWithoutTheFleetAHandlerIsNotUnknown: a worker may have it.
+func TestWithoutTheFleetAHandlerIsNotUnknown(t *testing.T) {
+	t.Parallel()
+	own := starter.New(mute{}, "", nil)
+	handler := api.New(api.Options{
+		Auth: roles{}, Client: own, Extra: []func(*api.API){Operations},
+		As: func(context.Context, api.Caller) (*starter.Client, func(), error) { return own, func() {}, nil },
+	}).Handler()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, api.Prefix+"/validate", strings.NewReader(`{"document": "version: 1\njob_types:\n  far: {handler: of-a-worker, schedule: {every: 1h}}\n"}`))
+	r.Host = "localhost"
+	r.Header.Set("Who", access.Admin)
+	r.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	assert.NotEqual(t, http.StatusUnprocessableEntity, answer.Code)
+	assert.NotContains(t, answer.Body.String(), "there is no handler")
+	assert.Contains(t, answer.Body.String(), "could not be read")
+}

@@ -119,7 +119,7 @@ func (p *growthPlan) rows(at, i Index, a *Addition) (needs, before []Index) {
 			p.fault(at, Fault{Kind: FaultUnknownNeed, ID: a.ID, Ref: id})
 		case t == i:
 			p.fault(at, Fault{Kind: FaultSelfNeed, ID: a.ID})
-		case int(t) < len(p.run.nodes) && p.run.nodes[t].state > Ready && !(p.deferring && t == p.batch.parent) && !p.waits(t, i):
+		case int(t) < len(p.run.nodes) && p.run.nodes[t].state > Ready && !p.deferring && !p.waits(t, i):
 			p.fault(at, Fault{Kind: FaultTargetStarted, ID: a.ID, Ref: id, Detail: p.run.nodes[t].state.String()})
 		default:
 			before = append(before, t)

@@ -1,6 +1,7 @@
 package dag_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,4 +74,36 @@ func TestCannotContinueAfterItsFollowers(t *testing.T) {
 	require.ErrorContains(t, err, "give the new task another id")
 	assert.Empty(t, decisions)
 	assert.Equal(t, before, r.Snapshot())
+}
+
+// TestImpossibleLimitsAreNotRestored: a name, a list or an item in flight that no run writes.
+func TestImpossibleLimitsAreNotRestored(t *testing.T) {
+	t.Parallel()
+	g := mustBuild(t, chained(2))
+	r := dag.NewRun(g, dag.Options{FanOuts: map[string]int{"f": 1, "g": 2}, Chains: map[string]dag.Chain{"p": {Entries: []string{"f", "g"}, InFlight: 1}, "q": {Entries: []string{"h"}, InFlight: 3}}})
+	_, err := r.Next(dag.Event{Kind: dag.EventStart}, nil)
+	require.NoError(t, err)
+	whole := r.Snapshot()
+	limits := "\x02\x01f\x01\x01g\x02"
+	chains := "\x02\x01p\x01\x00\x02\x01f\x01g\x01\x00\x01q\x03\x00\x01\x01h\x00"
+	for name, c := range map[string][2]string{
+		"limits out of order":        {limits, "\x02\x01g\x01\x01f\x02"},
+		"the limits of one name":     {limits, "\x02\x01f\x01\x01f\x02"},
+		"a limit of nothing":         {limits, "\x02\x01f\x00\x01g\x02"},
+		"no limits":                  {limits, "\x00"},
+		"chains out of order":        {chains, "\x02\x01q\x03\x00\x01\x01h\x00\x01p\x01\x00\x02\x01f\x01g\x01\x00"},
+		"the chains of one name":     {chains, "\x02\x01p\x01\x00\x02\x01f\x01g\x01\x00\x01p\x03\x00\x01\x01h\x00"},
+		"a chain of nothing":         {chains, "\x02\x01p\x00\x00\x02\x01f\x01g\x01\x00\x01q\x03\x00\x01\x01h\x00"},
+		"a chain without entries":    {chains, "\x02\x01p\x01\x00\x02\x01f\x01g\x01\x00\x01q\x03\x00\x00\x00"},
+		"an entry twice":             {chains, "\x02\x01p\x01\x00\x02\x01f\x01f\x01\x00\x01q\x03\x00\x01\x01h\x00"},
+		"an entry of two chains":     {chains, "\x02\x01p\x01\x00\x02\x01f\x01g\x01\x00\x01q\x03\x00\x01\x01g\x00"},
+		"an entry without a name":    {chains, "\x02\x01p\x01\x00\x02\x01f\x00\x01\x00\x01q\x03\x00\x01\x01h\x00"},
+		"a second task of an item":   {chains, "\x02\x01p\x01\x00\x02\x01f\x01g\x01\x02\x01q\x03\x00\x01\x01h\x00"},
+		"an item of another chain":   {chains, "\x02\x01p\x01\x00\x02\x01f\x01g\x00\x01q\x03\x00\x01\x01h\x01\x00"},
+		"no chains, although listed": {chains, "\x00"},
+	} {
+		require.Equal(t, 1, bytes.Count(whole, []byte(c[0])), name)
+		_, err := dag.Restore(g, reseal(bytes.Replace(whole, []byte(c[0]), []byte(c[1]), 1)))
+		assert.ErrorIs(t, err, dag.ErrCorrupt, name)
+	}
 }

@@ -157,6 +157,8 @@ func (p *pair) step(kind dag.EventKind, id string, limit int, g *dag.Growth) {
 	require.Equal(p.t, err == nil, twinErr == nil)
 	require.Equal(p.t, p.run.Snapshot(), twin.Snapshot())
 	require.ElementsMatch(p.t, p.run.Transitions(), twin.Transitions())
+	require.Equal(p.t, p.run.Chains(), twin.Chains())
+	require.Equal(p.t, p.run.FanOuts(), twin.FanOuts())
 
 	p.compare(before, err == nil)
 }

@@ -3,6 +3,7 @@ package dag_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -147,4 +148,105 @@ func drive2(t *rapid.T, r *dag.Run) {
 	}
 	require.True(t, r.Finished(), fmt.Sprint(r.Count(dag.Pending), r.Count(dag.Ready), r.Count(dag.Running)))
 	require.Equal(t, dag.OutcomeCompleted, r.Outcome())
+}
+
+// TestARequestToResumeIsChecked before anything is built.
+func TestARequestToResumeIsChecked(t *testing.T) {
+	t.Parallel()
+	prior, _ := begun(t, dag.Input{Tasks: []dag.Task{{ID: "a"}, {ID: "b", Needs: []string{"a"}}, {ID: "c", Needs: []string{"b"}}}}, dag.Options{})
+	next(t, prior, dag.Event{Kind: dag.EventCompleted, Task: 0, Growth: &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "part"}}}}})
+	for _, i := range []dag.Index{3, 1, 2} {
+		next(t, prior, dag.Event{Kind: dag.EventCompleted, Task: i})
+	}
+	require.True(t, prior.Finished())
+	resume := func(req dag.ResumeRequest) ([]string, []string, error) {
+		run, plan, err := dag.Resume(prior, prior.Graph(), dag.Options{}, req)
+		if err != nil {
+			return nil, nil, err
+		}
+		var executed, imported []string
+		for _, i := range plan.Executed {
+			executed = append(executed, run.ID(i))
+		}
+		for _, m := range plan.Imported {
+			require.Equal(t, run.ID(m.Task), prior.ID(m.Prior))
+			imported = append(imported, run.ID(m.Task)+" of "+m.From)
+		}
+		return executed, imported, nil
+	}
+	longest := strings.Repeat("x", 1024)
+	for _, id := range []string{"", longest + "x"} {
+		_, _, err := resume(dag.ResumeRequest{Run: id})
+		require.ErrorContains(t, err, "the earlier run has no usable id")
+	}
+	_, imported, err := resume(dag.ResumeRequest{Run: longest})
+	require.NoError(t, err)
+	require.Len(t, imported, 4)
+
+	executed, imported, err := resume(dag.ResumeRequest{Run: "r1", Also: []string{"b"}})
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"b"}, {"a of r1", "c of r1", "part of r1"}}, [][]string{executed, imported}, "without its descendants")
+	executed, imported, err = resume(dag.ResumeRequest{Run: "r1", From: []string{"b"}})
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"b", "c"}, {"a of r1", "part of r1"}}, [][]string{executed, imported})
+	for _, req := range []dag.ResumeRequest{{Also: []string{"a"}}, {Also: []string{"a", "part"}}, {Also: []string{"a"}, From: []string{"part"}}} {
+		req.Run = "r1"
+		executed, _, err = resume(req)
+		require.NoError(t, err, "the splitter adds the part again")
+		require.NotContains(t, executed, "part")
+		require.Contains(t, executed, "a")
+	}
+	for _, req := range []dag.ResumeRequest{{From: []string{"nobody"}}, {Also: []string{"nobody"}}} {
+		req.Run = "r1"
+		_, _, err = resume(req)
+		var refusal *dag.Refusal
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, []any{dag.RefusedUnknownTask, "nobody"}, []any{refusal.Reason, refusal.ID})
+	}
+}
+
+// TestOriginsAreThoseOfTheRunThatDidTheWork, over several runs. A task that runs again is of the new run.
+func TestOriginsAreThoseOfTheRunThatDidTheWork(t *testing.T) {
+	t.Parallel()
+	first, _ := begun(t, dag.Input{Tasks: []dag.Task{{ID: "a"}, {ID: "b"}, {ID: "c"}}}, dag.Options{})
+	next(t, first, dag.Event{Kind: dag.EventCompleted, Task: 0})
+	next(t, first, dag.Event{Kind: dag.EventFailed, Task: 1})
+	next(t, first, dag.Event{Kind: dag.EventFailed, Task: 2})
+	second, _, err := dag.Resume(first, first.Graph(), dag.Options{}, dag.ResumeRequest{Run: "r1"})
+	require.NoError(t, err)
+	next(t, second, dag.Event{Kind: dag.EventStart})
+	next(t, second, dag.Event{Kind: dag.EventCompleted, Task: 1})
+	next(t, second, dag.Event{Kind: dag.EventAddTasks, Growth: &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "d"}}}}})
+	next(t, second, dag.Event{Kind: dag.EventCompleted, Task: 3})
+	next(t, second, dag.Event{Kind: dag.EventFailed, Task: 2})
+	third, _, err := dag.Resume(second, second.Graph(), dag.Options{Hold: true}, dag.ResumeRequest{Run: "r2"})
+	require.NoError(t, err)
+	origins := func() (list []string) {
+		for i := range dag.Index(third.Len()) {
+			list = append(list, third.From(i))
+		}
+		return list
+	}
+	require.Equal(t, []string{"r1", "r2", "", "r2"}, origins())
+	next(t, third, dag.Event{Kind: dag.EventStart})
+	next(t, third, dag.Event{Kind: dag.EventRerun, Task: 0})
+	require.Equal(t, []string{"", "r2", "", "r2"}, origins())
+	next(t, third, dag.Event{Kind: dag.EventAddTasks, Growth: &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "e"}}}}})
+	require.Equal(t, []string{"", "r2", "", "r2", ""}, origins())
+}
+
+// TestPartsOfASplitterThatIsGoneAreDropped, with all that they brought.
+func TestPartsOfASplitterThatIsGoneAreDropped(t *testing.T) {
+	t.Parallel()
+	prior, _ := begun(t, dag.Input{Tasks: []dag.Task{{ID: "a"}, {ID: "b"}}}, dag.Options{})
+	next(t, prior, dag.Event{Kind: dag.EventCompleted, Task: 0, Growth: &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "part"}}}}})
+	next(t, prior, dag.Event{Kind: dag.EventAddTasks, Growth: &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "after", Needs: []string{"part"}}}, {Task: dag.Task{ID: "own"}}}}})
+	next(t, prior, dag.Event{Kind: dag.EventCancelRun})
+	run, plan, err := dag.Resume(prior, mustBuild(t, dag.Input{Tasks: []dag.Task{{ID: "b"}}}), dag.Options{}, dag.ResumeRequest{Run: "r1", AcceptDiff: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"after"}, plan.Dropped)
+	_, there := run.Lookup("part")
+	require.False(t, there)
+	require.Equal(t, 2, run.Len())
+	require.Equal(t, "own", run.ID(1))
 }

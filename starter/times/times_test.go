@@ -107,3 +107,70 @@ func TestEarlierAttemptsOfAHistoryReadInPart(t *testing.T) {
 	got := earlierOf(t.Context(), read, run, []starter.Item{{ID: "a", Attempt: 2}}, ItemBars{ID: []string{"a"}})
 	assert.Equal(t, []EarlierAttempt{{Attempt: 1, EndedAs: "failed", TookMS: 1000}}, got)
 }
+
+// TestEarlierAttemptsOfTasks: of jobs there are too many, and of a large open run the histories are not read for each picture.
+func TestEarlierAttemptsOfTasks(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	after := func(seconds int) time.Time { return from.Add(time.Duration(seconds) * time.Second) }
+	var asked []string
+	read := func(_ context.Context, _ starter.RunRef, items []starter.Item) (map[string]*starter.ItemHistory, error) {
+		histories := map[string]*starter.ItemHistory{"b": {}}
+		for _, item := range items {
+			asked = append(asked, item.ID)
+			histories[item.ID] = &starter.ItemHistory{Attempts: []starter.Attempt{
+				{Number: 1, StartedAt: after(1), EndedAt: after(3), EndedAs: "failed", Worker: "n1"}, {Number: 2, EndedAt: after(4)}, {Number: 3, StartedAt: after(5)}, {Number: 4, StartedAt: after(6), EndedAt: after(9)},
+			}}
+		}
+		return histories, nil
+	}
+	items := []starter.Item{{ID: "a", Attempt: 1}, {ID: "b", Attempt: 2}, {ID: "c", Attempt: 4, FromRun: "dag/x/1"}, {ID: "d"}}
+	bars := ItemBars{ID: []string{"a", "b", "d"}}
+	ended, open := starter.Snapshot{}, starter.Snapshot{}
+	ended.Kind, ended.Started, ended.Status = starter.KindDAG, from, "Completed"
+	open.Kind, open.Started, open.Status = starter.KindDAG, from, starter.StatusRunning
+	want := []EarlierAttempt{{Item: 1, Attempt: 1, EndedAs: "failed", Worker: "n1", FromMS: 1000, TookMS: 2000}}
+	assert.Equal(t, want, earlierOf(t.Context(), read, ended, items, bars), "attempts whose times are not known, and the last one, are left out")
+	assert.Equal(t, []string{"b"}, asked)
+	assert.Equal(t, want, earlierOf(t.Context(), read, open, items, bars))
+
+	many := func(n int) []starter.Item { return append(make([]starter.Item, n-len(items)), items...) }
+	assert.NotEmpty(t, earlierOf(t.Context(), read, open, many(timedWhileOpen), bars))
+	assert.Empty(t, earlierOf(t.Context(), read, open, many(timedWhileOpen+1), bars))
+	assert.NotEmpty(t, earlierOf(t.Context(), read, ended, many(starter.MaxTimed), bars))
+	assert.Empty(t, earlierOf(t.Context(), read, ended, many(starter.MaxTimed+1), bars))
+	asked, ended.Kind = nil, starter.KindGroup
+	assert.Empty(t, earlierOf(t.Context(), read, ended, items, bars))
+	ended.Kind = starter.KindDAG
+	assert.Empty(t, earlierOf(t.Context(), read, ended, items[:1], bars))
+	assert.Empty(t, asked)
+}
+
+func TestLimitsOfAJobType(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []RunLimit{}, limitsOf(jobtype.Policy{}))
+	assert.Equal(t, []RunLimit{{"max_runtime", "run", 3_600_000}, {"execution_timeout", "job", 1500}},
+		limitsOf(jobtype.Policy{MaxRuntime: jobtype.Duration(time.Hour), ExecutionTimeout: jobtype.Duration(1500 * time.Millisecond)}))
+}
+
+func TestChangesOfSettings(t *testing.T) {
+	t.Parallel()
+	for action, is := range map[string]bool{"jobtype.set": true, contract.AuditRestore: true, "apply.update": true, "apply.drift": true, "jobtype.pause": false, "apply.create": false, "": false} {
+		assert.Equal(t, is, changesSettings(action), action)
+	}
+}
+
+// TestAWorkerHasNotDoneWhatAnEarlierRunDid.
+func TestAWorkerHasNotDoneWhatAnEarlierRunDid(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	work := workOf([]starter.Item{
+		{ID: "a", Worker: "n1", StartedAt: now, EndedAt: now.Add(time.Second), State: contract.JobCompleted, FromRun: "dag/steps/0"},
+		{ID: "b", Worker: "n1", StartedAt: now, State: contract.JobRunning, Attempt: 2, DedupeKey: "k"},
+		{ID: "c", Worker: "n1", StartedAt: now, EndedAt: now.Add(-time.Second), State: contract.JobFailed, Attempt: 1},
+	}, "dag/steps/1", "n1")
+	assert.Equal(t, []WorkedItem{
+		{WorkflowID: "dag/steps/1", Name: "steps", ID: "b", Key: "k", State: contract.JobRunning, Attempt: 2, StartedAt: now},
+		{WorkflowID: "dag/steps/1", Name: "steps", ID: "c", State: contract.JobFailed, Attempt: 1, StartedAt: now, EndedAt: now.Add(-time.Second)},
+	}, work, "clocks of two machines may differ")
+}

@@ -121,7 +121,7 @@ func TestARunWithoutAResultIsLookedAt(t *testing.T) {
 	assert.Equal(t, "repair it, then `roundsman retry dag/nightly/r1`; see `roundsman show dag/nightly/r1`", endedRun(dag).Remedy)
 }
 
-// TestASuccessHasNoRemedy, and says why it found nothing.
+// TestASuccessHasNoRemedy. Its detail is the reason of a detection without findings.
 func TestASuccessHasNoRemedy(t *testing.T) {
 	t.Parallel()
 	run := ended(tick, starter.KindGroup, contract.OutcomeCompleted)

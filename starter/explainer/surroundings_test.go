@@ -205,7 +205,7 @@ func TestHoldsOfATask(t *testing.T) {
 	}
 }
 
-// TestAJobThatWaitsInAQueueIsTakenByItsWorker: the worker is asked whether it is there.
+// TestAJobThatWaitsInAQueueIsTakenByItsWorker: its process is queried for a report.
 func TestAJobThatWaitsInAQueueIsTakenByItsWorker(t *testing.T) {
 	t.Parallel()
 	sent := time.Unix(1_800_000_000, 0)

@@ -97,6 +97,9 @@ func TestRemediesOfRuns(t *testing.T) {
 		assert.Empty(t, found.Runs, name)
 	}
 
+	only := ended(tick, starter.KindGroup, contract.OutcomeFailed)
+	only.Failed = only.Failed[:1]
+	assert.Equal(t, "RETRY_BUDGET; "+first, endedRun(only).Detail)
 	submitted := ended(adHoc, starter.KindGroup, contract.OutcomeFailed)
 	submitted.AdHoc, submitted.Reason, submitted.Failed = "ticket-1", "", nil
 	found := endedRun(submitted)

@@ -228,7 +228,7 @@ func TestFactsOfAJobType(t *testing.T) {
 
 	known.UpdatedAt = at(3)
 	known.Recent = []jobtypes.ScheduledRun{{StartedAt: at(2)}}
-	known.Next = []time.Time{at(6), at(7)}
+	known.Next = []time.Time{at(6)}
 	known.Window = &jobtypes.WindowView{Open: true, Closed: "weekend", Until: at(8)}
 	facts = typeFacts(known)
 	assert.Equal(t, []time.Time{at(3), at(3), at(6)}, []time.Time{facts.ChangedAt, facts.LastTick, facts.Next}, "a run before the change is of another schedule")

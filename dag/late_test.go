@@ -22,7 +22,8 @@ func TestLateReportsHaveNoEffect(t *testing.T) {
 			r, _ := begun(t, dag.Input{Tasks: []dag.Task{{ID: "a", Gated: gated}, {ID: "b", Gated: gated}, {ID: "c", Needs: []string{"a"}}}}, dag.Options{Concurrency: 2})
 			next(t, r, dag.Event{Kind: dag.EventAdmit, Task: 0})
 			next(t, r, dag.Event{Kind: end, Task: 0})
-			snapshot, used := r.Snapshot(), []int{r.InFlight(), r.AtGate(), r.Crowded()}
+			places := func() []int { return []int{r.InFlight(), r.AtGate(), r.Crowded()} }
+			snapshot, used := r.Snapshot(), places()
 			for _, late := range reports {
 				ev := dag.Event{Kind: late, Task: 0}
 				if late == dag.EventCompleted || late == dag.EventDeferred {
@@ -30,7 +31,7 @@ func TestLateReportsHaveNoEffect(t *testing.T) {
 				}
 				assert.Empty(t, next(t, r, ev), "%s after %s", late, end)
 				assert.Equal(t, snapshot, r.Snapshot(), "%s after %s", late, end)
-				assert.Equal(t, used, []int{r.InFlight(), r.AtGate(), r.Crowded()}, "%s after %s", late, end)
+				assert.Equal(t, used, places(), "%s after %s", late, end)
 				assert.Empty(t, r.Transitions())
 			}
 		}
@@ -47,8 +48,14 @@ func TestAnItemBeginsAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, fanOuts := range map[string]map[string]int{"chains": nil, "chains of limited fan-outs": {"f": 1, "h": 1}} {
 		in := dag.Input{Tasks: []dag.Task{
-			{ID: "f.a"}, {ID: "h.a", Priority: 5}, {ID: "f.b"}, {ID: "f.c"}, {ID: "h.b", Priority: 5}, {ID: "h.c", Priority: 5},
-			{ID: "g.a", Needs: []string{"f.a", "f.b"}}, {ID: "i.a", Needs: []string{"h.a", "h.b", "h.c"}},
+			{ID: "f.a"},
+			{ID: "h.a", Priority: 5},
+			{ID: "f.b"},
+			{ID: "f.c"},
+			{ID: "h.b", Priority: 5},
+			{ID: "h.c", Priority: 5},
+			{ID: "g.a", Needs: []string{"f.a", "f.b"}},
+			{ID: "i.a", Needs: []string{"h.a", "h.b", "h.c"}},
 		}}
 		r, start := begun(t, in, dag.Options{FanOuts: fanOuts, Chains: map[string]dag.Chain{"f": {Entries: []string{"f", "g"}, InFlight: 1}, "h": {Entries: []string{"h", "i"}, InFlight: 1}}})
 		require.Equal(t, "[start 1 start 0]", fmt.Sprint(start), name)

@@ -97,6 +97,9 @@ func TestRemediesOfRuns(t *testing.T) {
 		assert.Empty(t, found.Runs, name)
 	}
 
+	only := ended(tick, starter.KindGroup, contract.OutcomeFailed)
+	only.Failed = only.Failed[:1]
+	assert.Equal(t, "RETRY_BUDGET; "+first, endedRun(only).Detail)
 	submitted := ended(adHoc, starter.KindGroup, contract.OutcomeFailed)
 	submitted.AdHoc, submitted.Reason, submitted.Failed = "ticket-1", "", nil
 	found := endedRun(submitted)
@@ -121,7 +124,7 @@ func TestARunWithoutAResultIsLookedAt(t *testing.T) {
 	assert.Equal(t, "repair it, then `roundsman retry dag/nightly/r1`; see `roundsman show dag/nightly/r1`", endedRun(dag).Remedy)
 }
 
-// TestASuccessHasNoRemedy, and says why it found nothing.
+// TestASuccessHasNoRemedy. Its detail is the reason of a detection without findings.
 func TestASuccessHasNoRemedy(t *testing.T) {
 	t.Parallel()
 	run := ended(tick, starter.KindGroup, contract.OutcomeCompleted)

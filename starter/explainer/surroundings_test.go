@@ -205,7 +205,7 @@ func TestHoldsOfATask(t *testing.T) {
 	}
 }
 
-// TestAJobThatWaitsInAQueueIsTakenByItsWorker: the worker is asked whether it is there.
+// TestAJobThatWaitsInAQueueIsTakenByItsWorker: its process is queried for a report.
 func TestAJobThatWaitsInAQueueIsTakenByItsWorker(t *testing.T) {
 	t.Parallel()
 	sent := time.Unix(1_800_000_000, 0)
@@ -228,7 +228,7 @@ func TestFactsOfAJobType(t *testing.T) {
 
 	known.UpdatedAt = at(3)
 	known.Recent = []jobtypes.ScheduledRun{{StartedAt: at(2)}}
-	known.Next = []time.Time{at(6), at(7)}
+	known.Next = []time.Time{at(6)}
 	known.Window = &jobtypes.WindowView{Open: true, Closed: "weekend", Until: at(8)}
 	facts = typeFacts(known)
 	assert.Equal(t, []time.Time{at(3), at(3), at(6)}, []time.Time{facts.ChangedAt, facts.LastTick, facts.Next}, "a run before the change is of another schedule")

@@ -115,7 +115,7 @@ func TestEarlierAttemptsOfTasks(t *testing.T) {
 	after := func(seconds int) time.Time { return from.Add(time.Duration(seconds) * time.Second) }
 	var asked []string
 	read := func(_ context.Context, _ starter.RunRef, items []starter.Item) (map[string]*starter.ItemHistory, error) {
-		histories := map[string]*starter.ItemHistory{"b": {}}
+		histories := map[string]*starter.ItemHistory{"a": {}}
 		for _, item := range items {
 			asked = append(asked, item.ID)
 			histories[item.ID] = &starter.ItemHistory{Attempts: []starter.Attempt{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	workerpb "go.temporal.io/api/worker/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -108,7 +109,29 @@ func TestAttemptsThatMayStillRunSomewhere(t *testing.T) {
 	assert.Equal(t, sent, begun(starter.Attempt{SentAt: sent}))
 }
 
-// TestAVerdictSaysWhatItCounts.
+// TestAReportHasTheAttemptsOfANode, in addition to those of the open runs. No run is searched then.
+func TestAReportHasTheAttemptsOfANode(t *testing.T) {
+	t.Parallel()
+	at, run := time.Unix(1_800_000_000, 0), starter.RunRef{WorkflowID: "group/scrub-1"}
+	shown := ShownWorker{Items: []starter.Item{{ID: "job-00001", Run: run, StartedAt: at}}, Report: &contract.WorkerReport{Executing: 2, Detecting: 1, Jobs: []contract.WorkerJob{{JobID: "job-00002", GroupID: "group/scrub-1", StartedAt: at}}}}
+	var facts reboot.Facts
+	require.NoError(t, addRunning(t.Context(), nil, shown, &facts))
+	assert.Equal(t, reboot.Facts{Reported: true, Running: 3, Attempts: []reboot.NodeAttempt{{Run: "group/scrub-1", Job: "job-00001", StartedAt: at}, {Run: "group/scrub-1", Job: "job-00002", StartedAt: at}}}, facts)
+}
+
+// TestADrainIsNotEstimatedWithoutAttempts that are known.
+func TestADrainIsNotEstimatedWithoutAttempts(t *testing.T) {
+	t.Parallel()
+	client := starter.New(nil, "", nil)
+	assert.Nil(t, drainOf(t.Context(), client, ShownWorker{WorkerDetail: contract.WorkerDetail{State: contract.WorkerDeleted}}))
+	assert.Nil(t, drainOf(t.Context(), client, ShownWorker{Unanswered: "no answer"}))
+	assert.NotNil(t, drainOf(t.Context(), client, ShownWorker{}), "all runs were searched, and nothing runs there")
+	assert.NotNil(t, drainOf(t.Context(), client, ShownWorker{Unanswered: "no answer", Report: &contract.WorkerReport{}}))
+	assert.Equal(t, ", the oldest is j of r at 0%", oldest(contract.WorkerReport{Jobs: []contract.WorkerJob{{JobID: "j", GroupID: "r"}}}))
+	assert.Equal(t, ", the oldest is j of r", oldest(contract.WorkerReport{Jobs: []contract.WorkerJob{{JobID: "j", GroupID: "r", Percent: -1}}}))
+}
+
+// TestAVerdictSaysWhatItCounts: running jobs, lost attempts, and job types of this worker alone.
 func TestAVerdictSaysWhatItCounts(t *testing.T) {
 	t.Parallel()
 	verdict := textOf("n1", reboot.Verdict{

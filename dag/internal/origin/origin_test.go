@@ -2,6 +2,7 @@ package origin_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestOriginsAreThoseLastSet(t *testing.T) {
 			case 1:
 				added := rapid.IntRange(1, 3).Draw(t, "added")
 				runs.Extend(added)
-				want = append(want, make([]string, added)...)
+				want = slices.Concat(want, make([]string, added))
 			default:
 				buf := runs.AppendTo(nil, len(want))
 				back, err := read(t, buf, len(want))

@@ -125,7 +125,7 @@ func TestASealIsChecked(t *testing.T) {
 	require.ErrorIs(t, err, wire.ErrVersion)
 	_, err = wire.Unseal(sealed, "OTH1")
 	require.ErrorIs(t, err, wire.ErrCorrupt)
-	for n := range len(sealed) {
+	for n := range sealed {
 		_, err = wire.Unseal(sealed[:n], magic)
 		require.ErrorIs(t, err, wire.ErrCorrupt)
 		damaged := append([]byte{}, sealed...)

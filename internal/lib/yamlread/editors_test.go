@@ -36,6 +36,7 @@ func TestFaultsOfTheSyntaxHaveTheirLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"a: 1\nb: 2\nc: [1,,2]\n":         "3: not valid YAML: did not find expected node content",
+		"a: 1\nb: [\n":                    "2: not valid YAML: did not find expected node content",
 		"c: [1,,2]\n":                     "1: not valid YAML: did not find expected node content",
 		"a: 1\nb: [1, 2\nc: 3\nd: 4\n":    "2: not valid YAML: did not find expected ',' or ']'",
 		"b: [1, 2\nc: 3\nd: 4\n":          "2: not valid YAML: did not find expected ',' or ']'",

@@ -141,7 +141,7 @@ func syntax(data []byte, err error) Fault {
 		if line, err := strconv.Atoi(found[1]); err == nil {
 			f.Line = line
 			if parserMessage.MatchString(f.Message) {
-				f.Line++
+				f.Line = min(f.Line+1, 1+bytes.Count(bytes.TrimSpace(data), []byte("\n")))
 			}
 		}
 	}

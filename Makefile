@@ -47,14 +47,12 @@ TEST_TIMEOUT ?= 60m
 # A third of the time of a link, and half with the race detector, is for a debugger, see DWARF. tools/testrun keeps what was linked.
 TEST_LINK    ?= '-ldflags=-s -w'
 # Packages that are tested at once on two cores: some unit packages wait for servers.
+# Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
 UNIT_PACKAGES ?= 4
 # A step of tests begins when so many packages of the steps before are left: the last ones wait for servers.
 OVERLAP       ?= 2
-# Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out. More tests begin while the
-# CPUs are idle.
 E2E_PACKAGES  ?= 2
-E2E_SLOTS     ?= 4
-E2E_PARALLEL  ?= 12
+E2E_PARALLEL  ?= 4
 TESTFLAGS    ?=
 # Packages for `make test` and `make lint`, e.g. PKG=./dag/...
 PKG          ?= ./...
@@ -216,7 +214,6 @@ TESTRUN = $(MEMORY) RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)"
 # 115 test binaries and the processes that they start; `make race` keeps the second.
 .PHONY: test
 test: export GORACE := atexit_sleep_ms=50 $(GORACE)
-test: export ROUNDSMAN_TEST_SLOTS := $(E2E_SLOTS)
 test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)
 	@[ "$(strip $(PKG))" = ./... ] || ! $(GO) list -deps -test $(strip $(PKG)) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"

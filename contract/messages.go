@@ -300,7 +300,7 @@ type GroupStatus struct {
 	Workers []GroupWorker `json:"workers,omitempty"`
 }
 
-// MostWait returns the wait of most jobs outside of the backlog; nil without one.
+// MostWait returns the wait of most jobs, that of the backlog only if no other job waits; nil without one.
 func (s *GroupStatus) MostWait() *WaitReason {
 	if s == nil || len(s.Waits) == 0 {
 		return nil

@@ -43,13 +43,10 @@ type ready struct {
 	PID       int    `json:"pid"`
 }
 
-// StartServer starts a server for the duration of the test, in its turn by [SlotsEnv]. A missing binary fails the test.
-// Workflow code that panics or is not deterministic also fails it.
+// StartServer starts a server for the duration of the test. A missing binary fails the test. Workflow code that
+// panics or is not deterministic also fails it.
 func StartServer(t testing.TB, options ...Option) *Server {
 	t.Helper()
-	if err := serverSlots.await(t); err != nil {
-		t.Fatalf("wait for a slot: %v", err)
-	}
 	server, err := Launch(options...)
 	if err != nil {
 		t.Fatalf("start the development server: %v", err)

@@ -49,9 +49,9 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	case err != nil:
 		return failure(ready.argv[0], err)
 	case outcome.signal == "" && settings.ExitCodes.Warned(outcome.code):
-		jobtype.Explain(out, jobtype.ClipCause(describe(ready.argv[0], outcome, errorOutput.Text(), "").Error(), jobtype.MaxExplanationBytes))
+		jobtype.Explain(out, jobtype.ClipCause(describe(ready.argv[0], outcome, outcome.text(errorOutput), "").Error(), jobtype.MaxExplanationBytes))
 	case !settings.ExitCodes.Succeeded(outcome.code):
-		return describe(ready.argv[0], outcome, errorOutput.Text(), "")
+		return describe(ready.argv[0], outcome, outcome.text(errorOutput), "")
 	}
 	return found.verdict()
 }

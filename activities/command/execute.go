@@ -65,7 +65,7 @@ func (s executeSettings) run(ctx context.Context, program program, progress jobt
 	if err == nil {
 		program.collect(ctx, progress)
 	}
-	return s.result(program.argv[0], outcome, err, output.Text(), errorOutput.Text())
+	return s.result(program.argv[0], outcome, err, outcome.text(output), outcome.text(errorOutput))
 }
 
 func prepared(job jobtype.Job) (settings executeSettings, input json.RawMessage, ready rendered, err error) {

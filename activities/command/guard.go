@@ -32,5 +32,5 @@ func (p program) awaitGuard(ctx context.Context, guard launch.Guard, watched *wa
 		return nil
 	}
 	end := describe(guard.Command[0], outcome, "", "").Error()
-	return jobtype.DeferGuard(guard.Interval(), cmp.Or(jobtype.OneLine(lastLine(output.Text()), jobtype.MaxSummaryBytes), end))
+	return jobtype.DeferGuard(guard.Interval(), cmp.Or(jobtype.OneLine(lastLine(outcome.text(output)), jobtype.MaxSummaryBytes), end))
 }

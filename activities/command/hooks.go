@@ -167,7 +167,7 @@ func (s *surrounding) run(ctx context.Context, one launch.Hook, own []string) (o
 		_, err := io.Copy(io.MultiWriter(kept, stdout), from)
 		return err
 	}, io.MultiWriter(keptError, stderr)).run(ctx)
-	return outcome, kept.Text(), keptError.Text(), err
+	return outcome, outcome.text(kept), outcome.text(keptError), err
 }
 
 // payOwed runs the closing hooks that an earlier process of the worker has left. Nothing of the same job starts before.

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/cgroup"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/mask"
+	"github.com/roundsman/roundsman/internal/lib/tail"
 )
 
 type program struct {
@@ -45,7 +46,11 @@ var errNotDead = errors.New("the program did not die after SIGKILL, it probably 
 type ended struct {
 	code   int
 	signal string
+	mask   *mask.Masker
 }
+
+// text returns the kept output. The secrets are masked once more, because one with terminal codes in it was not found before.
+func (e ended) text(kept *tail.Tail) string { return e.mask.Text(kept.Text()) }
 
 type child interface {
 	signs
@@ -104,6 +109,7 @@ func (p program) run(ctx context.Context) (ended, error) {
 	outcome, err := p.supervise(ctx, child, pipes, p.attach(pipes, stop))
 	unwatch()
 	pipes.closeAll()
+	outcome.mask = p.mask
 	return outcome, err
 }
 

@@ -78,6 +78,19 @@ func TestASecretIsInNoProposal(t *testing.T) {
 	assert.Equal(t, []string{"item ***"}, got.Keys())
 }
 
+// grep colors a part of a line.
+func TestASecretWithTerminalCodesIsMasked(t *testing.T) {
+	t.Parallel()
+	settings := shell(`printf "hunt\033[m\033[Ker2+ is it\n"; printf "hunt\033[m\033[Ker2+\n" >&2; exit $1`, "3").with(block{"env": block{"S": block{"file": secretFile(t, "hunter2+")}}})
+	got := execute(t, settings, jobtype.Job{})
+	require.ErrorContains(t, got.Err, "status 3: ***")
+	assert.NotContains(t, got.Err.Error(), "hunter2")
+	got = execute(t, settings.with(block{"exit_codes": block{"success": []int{3}}}), jobtype.Job{})
+	require.NoError(t, got.Err)
+	assert.Contains(t, got.Result.Output, "*** is it\n")
+	assert.NotContains(t, got.Result.Output, "hunter2")
+}
+
 // The variables of env_file that are named like secrets are masked, and each line of a
 // secret with several.
 func TestLinesAndFilesAreMasked(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/edge/console"
-	"github.com/roundsman/roundsman/testsuite"
 )
 
 // longest are the files that take longest. They begin first, in this order.
@@ -34,11 +34,45 @@ const (
 )
 
 const (
-	// idleFor is as long as a stage needs to start, so that its load is in the next measurement.
-	idleFor = 10 * time.Second
-	// idleShare of the time of all CPUs is about what one more file uses.
-	idleShare = 0.3
+	// calmFor is as long as a stage needs to start, so that its load is in the next measurement.
+	calmFor = 10 * time.Second
+	// calmShare of the time of all CPUs is about what one more file uses.
+	calmShare = 0.3
 )
+
+// cpuTimes are the idle and the whole time of all CPUs in ticks.
+type cpuTimes struct{ idle, all int64 }
+
+func readCPUTimes() (times cpuTimes) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return times
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	for i, field := range strings.Fields(line) { // cpu user nice system idle iowait ...
+		ticks, _ := strconv.ParseInt(field, 10, 64)
+		if times.all += ticks; i == 4 || i == 5 {
+			times.idle += ticks
+		}
+	}
+	return times
+}
+
+// awaitCalm returns when the CPUs were idle for calmShare of the last calmFor, or if done holds.
+func awaitCalm(t *testing.T, done func() bool) {
+	t.Helper()
+	var last []cpuTimes // one a second
+	assert.Eventually(t, func() bool {
+		now := readCPUTimes()
+		last = append(last, now)
+		if len(last) <= int(calmFor/time.Second) {
+			return done()
+		}
+		before := last[0]
+		last = last[1:]
+		return done() || float64(now.idle-before.idle) > calmShare*float64(now.all-before.all)
+	}, time.Hour, time.Second)
+}
 
 // TestInBrowser runs web/test: every page by axe-core and under its policy in both
 // themes, journeys by keyboard compared through the audit log with the lines for a
@@ -79,10 +113,10 @@ func TestInBrowser(t *testing.T) {
 	for _, name := range waits {
 		workers.Go(func() { d.files(t, []string{name}) })
 	}
-	begun, idle := make(chan struct{}, fillers), testsuite.NewIdle(idleFor, idleShare)
+	begun := make(chan struct{}, fillers)
 	for {
 		begun <- struct{}{}
-		assert.Eventually(t, func() bool { return len(queue) == 0 || idle.Now() }, time.Hour, time.Second)
+		awaitCalm(t, func() bool { return len(queue) == 0 })
 		names, more := <-queue
 		if !more {
 			break

@@ -139,6 +139,10 @@ test('of a zone that the server does not know, the bars are days of UTC', { skip
   const says = (text) => until(text, () => page.$eval('main', (e, text) => e.innerText.includes(text), text));
   await stage.open(page, 'calendar?zone=europe/berlin'); // Browsers know a zone in any case.
   await says('The server does not know the zone europe/berlin: a bar is a day of UTC.');
+  await stage.open(page, 'calendar?zone=america/new_york');
+  await says('The server does not know the zone america/new_york: a bar is a day of UTC.');
+  const tomorrow = new Date(Date.now() + 86_400_000).toUTCString().slice(0, 11).replace(/,? 0?/, ' '); // Tue 1 Dec
+  assert.equal(await page.$$eval('.days li span', (all) => all[1].textContent.replace(/ \d{4}$/, '')), tomorrow);
   await stage.open(page, 'calendar?zone=europe/berlin&view=past');
   await says('The last seven days');
   assert.equal(await page.$('main .failure'), null);

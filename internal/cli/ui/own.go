@@ -31,13 +31,21 @@ func (r *Renaming) Name() string {
 	return cmp.Or(r.name, ProgramName)
 }
 
-// Code renames the command lines in backquotes, for a sentence that may contain the text of a user.
+// Code renames the command lines in backquotes, for lines that may contain the text of a user. Indented lines are values of
+// users.
 func (r *Renaming) Code(text string) string {
-	parts := strings.Split(text, "`")
-	for i := 1; i < len(parts); i += 2 {
-		parts[i] = r.Text(parts[i])
+	lines := strings.Split(text, "\n")
+	for at, line := range lines {
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		parts := strings.Split(line, "`")
+		for i := 1; i < len(parts); i += 2 {
+			parts[i] = r.Text(parts[i])
+		}
+		lines[at] = strings.Join(parts, "`")
 	}
-	return strings.Join(parts, "`")
+	return strings.Join(lines, "\n")
 }
 
 // Text renames the command lines in a text for people.

@@ -20,6 +20,7 @@ func TestRenaming(t *testing.T) {
 	assert.Equal(t, ProgramName, none.Name())
 	assert.Equal(t, "it ran roundsman runs: `acme resume scrub`, `acme runs`", own.Code("it ran roundsman runs: `roundsman resume scrub`, `roundsman runs`"))
 	assert.Equal(t, "`roundsman runs`", none.Code("`roundsman runs`"))
+	assert.Equal(t, "update `x\n    settings.command: `roundsman runs -o json`\nonly with `acme runs`", own.Code("update `x\n    settings.command: `roundsman runs -o json`\nonly with `roundsman runs`"))
 }
 
 // TestTextsOfUsersAreNotRenamed: a cron command may be a line of roundsman.

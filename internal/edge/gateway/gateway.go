@@ -225,6 +225,8 @@ func inUse(id string, verdict contract.RegisterWorkerResult) *Error {
 	}
 	if other != nil {
 		e.Message = fmt.Sprintf("process %d on host %s has the id %s, registered %s ago, last heartbeat at most %s ago", other.PID, other.Host, id, toSecond(other.Age), toSecond(other.SinceBeat))
+	}
+	if other != nil && !verdict.Stale {
 		e.RetryAfter = max(contract.FleetConfig{}.WithDefaults().FreshFor()-other.SinceBeat.Std(), time.Second)
 	}
 	return e

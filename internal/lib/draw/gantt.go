@@ -72,9 +72,10 @@ func (g ganttChart) x(at time.Time) float64 {
 
 // unit is the unit of the labels, at most a hundredth of the span.
 func (g ganttChart) unit() time.Duration {
-	unit := time.Millisecond
+	unit := time.Microsecond
 	for _, next := range []time.Duration{
-		10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour,
+		10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond,
+		time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour,
 	} {
 		if next <= g.span/100 {
 			unit = next

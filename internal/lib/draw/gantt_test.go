@@ -158,6 +158,7 @@ func TestGanttLabels(t *testing.T) {
 		90 * 24 * time.Hour:          "+0s +360h0m0s +720h0m0s +1080h0m0s +1440h0m0s +1800h0m0s +2160h0m0s",
 		3723456 * time.Millisecond:   "+0s +10m20s +20m40s +31m0s +41m20s +51m40s +1h2m0s",
 		7 * time.Second:              "+0s +1.17s +2.33s +3.5s +4.67s +5.83s +7s",
+		time.Millisecond:             "+0s +170µs +330µs +500µs +670µs +830µs +1ms",
 		350 * time.Millisecond:       "+0s +58ms +117ms +175ms +233ms +292ms +350ms",
 		11*time.Minute + time.Second: "+0s +1m50s +3m40s +5m31s +7m21s +9m11s +11m1s",
 	} {

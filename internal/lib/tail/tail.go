@@ -61,7 +61,7 @@ func (t *Tail) Text() string {
 const maxEncodedOutput = jobtype.MaxResultBytes * 3 / 4
 
 // sequences are those of terminals for colors, the cursor and titles. Without their first character they would stay as [31m.
-var sequences = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])`)
+var sequences = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_k][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])`)
 
 // readable drops control characters and keeps the last part within both bounds.
 func readable(data []byte) string {

@@ -36,10 +36,12 @@ func TestFaultsOfTheSyntaxHaveTheirLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"a: 1\nb: 2\nc: [1,,2]\n":         "3: not valid YAML: did not find expected node content",
+		"\n\n\na: 1\nb: [1,,2]\n":         "5: not valid YAML: did not find expected node content",
+		"a: 'x\nb: y\n":                   "1: not valid YAML: found unexpected end of stream",
 		"a: 1\nb: [\n":                    "2: not valid YAML: did not find expected node content",
 		"c: [1,,2]\n":                     "1: not valid YAML: did not find expected node content",
 		"a: 1\nb: [1, 2\nc: 3\nd: 4\n":    "2: not valid YAML: did not find expected ',' or ']'",
-		"b: [1, 2\nc: 3\nd: 4\n":          "2: not valid YAML: did not find expected ',' or ']'",
+		"b: [1, 2\nc: 3\nd: 4\n":          "1: not valid YAML: did not find expected ',' or ']'",
 		"a: 1\nb: {c: 1\nd: 4\n":          "2: not valid YAML: did not find expected ',' or '}'",
 		"a: 1\nb: !e!y 1\n":               "2: not valid YAML: found undefined tag handle",
 		"a: 1\nb: 'x\nc: y\n":             "2: not valid YAML: found unexpected end of stream",

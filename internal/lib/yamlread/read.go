@@ -95,14 +95,14 @@ func readYAML(file *string, data []byte, options Options) (*Node, []Fault) {
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) || err == nil && len(document.Content) == 0 {
 		return nil, []Fault{{Line: 1, Column: 1, Message: "the file is empty: " + options.Empty}}
 	} else if err != nil {
-		return nil, []Fault{syntax(data, err)}
+		return nil, []Fault{syntax(data)}
 	}
 	p := &parser{file: file, options: options, active: map[*yaml.Node]bool{}}
 	root := p.convert(document.Content[0], nil, 0)
 	switch err := decoder.Decode(&second); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		p.faults = append(p.faults, syntax(data, err))
+		p.faults = append(p.faults, syntax(data))
 	default:
 		p.fault(&second, nil, "a second document begins here: keep one per file")
 	}
@@ -134,15 +134,18 @@ var (
 	lineless = regexp.MustCompile(`^(?:did not find expected (?:key|'-' indicator)$|unknown anchor )`)
 )
 
-func syntax(data []byte, err error) Fault {
-	f := Fault{Line: 1, Column: 1, Message: err.Error()}
+// syntax describes the first error of the decoder. It does not name the line in which a bracket or a quote was opened if that is
+// the first one, so an empty line is before it here.
+func syntax(data []byte) Fault {
+	f := Fault{Line: 1, Column: 1, Message: failure(append([]byte("\n"), bytes.TrimPrefix(data, []byte("\ufeff"))...)).Error()}
 	if found := yamlMessage.FindStringSubmatch(f.Message); found != nil {
 		f.Message = found[2]
 		if line, err := strconv.Atoi(found[1]); err == nil {
-			f.Line = line
+			f.Line = line - 1
 			if parserMessage.MatchString(f.Message) {
-				f.Line = min(f.Line+1, 1+bytes.Count(bytes.TrimSpace(data), []byte("\n")))
+				f.Line = min(f.Line+1, 1+bytes.Count(bytes.TrimRight(data, " \t\r\n"), []byte("\n")))
 			}
+			f.Line = max(f.Line, 1)
 		}
 	}
 	if lineless.MatchString(f.Message) {
@@ -165,16 +168,19 @@ func control(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r > '~' && r < 0xa0 && r != 0x85 || r == 0xfffe || r == 0xffff
 }
 
+// failure returns the first error of the decoder; io.EOF at the end of the text.
+func failure(data []byte) (err error) {
+	for decoder := yaml.NewDecoder(bytes.NewReader(data)); err == nil; {
+		err = decoder.Decode(new(yaml.Node))
+	}
+	return err
+}
+
 // firstWith returns the first line with which the decoder fails so.
 func firstWith(message string, data []byte) (line, column int) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	before := sort.Search(len(lines)-1, func(n int) bool {
-		decoder := yaml.NewDecoder(bytes.NewReader(bytes.Join(lines[:n+1], nil)))
-		var err error
-		for err == nil {
-			err = decoder.Decode(new(yaml.Node))
-		}
-		return strings.HasSuffix(err.Error(), message)
+		return strings.HasSuffix(failure(bytes.Join(lines[:n+1], nil)).Error(), message)
 	})
 	found := lines[before]
 	return before + 1, len(found) - len(bytes.TrimLeft(found, " ")) + 1

@@ -88,7 +88,7 @@ func ShardMoves(t Topology, settings ECBalanceSettings) []ShardMove {
 			moves, planned[id] = append(moves, move), true
 		}
 	}
-	for len(moves) < settings.Limit {
+	for len(moves) < settings.Limit && len(ids) > 0 {
 		move, ok := even(nodes, settings, planned)
 		if !ok {
 			break

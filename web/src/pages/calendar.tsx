@@ -146,7 +146,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
             {forecast.ticks.length > 0 && (
               <Section title="Over time">
                 <Unknown zone={zone} />
-                <Days of={forecast.days} />
+                <Days of={forecast.days} zone={zone && 'UTC'} />
                 <Ticks ticks={forecast.ticks} past={false} whole={{ from: Date.parse(forecast.as_of), to: Date.parse(forecast.ticks.at(-1)?.at ?? forecast.until) + 3_600_000 }} brush={chosenTime(params)} />
               </Section>
             )}
@@ -270,7 +270,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
             {ledger.ticks.length > 0 && (
               <Section title="Over time">
                 <Unknown zone={zone} />
-                <Days of={ledger.days} past />
+                <Days of={ledger.days} zone={zone && 'UTC'} past />
                 <Ticks ticks={ledger.ticks} past whole={spanOf(ledger)} brush={chosenTime(params)} />
               </Section>
             )}
@@ -307,7 +307,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
 }
 
 // Days has one bar per day: ticks that run and ticks that do not. It leads to the instants of the day.
-function Days({ of, past }: { of: Day[] | null | undefined; past?: boolean }) {
+function Days({ of, zone, past }: { of: Day[] | null | undefined; zone: string; past?: boolean }) {
   const days = of ?? [];
   if (days.length < 2) return null; // The head of the list has the numbers of one day.
   const most = Math.max(...days.map((d) => d.ran + d.skipped + d.missed));
@@ -322,7 +322,7 @@ function Days({ of, past }: { of: Day[] | null | undefined; past?: boolean }) {
               <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.skipped)} height={height(d.skipped)} />
               <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.skipped + d.missed)} height={height(d.missed)} />
             </svg>
-            <span>{dayOf(d.from)}</span> <small>{plural(d.ran, 'run')}</small> {d.skipped > 0 && <small>{d.skipped.toLocaleString('en')} skipped</small>}{' '}
+            <span>{dayOf(d.from, zone || undefined)}</span> <small>{plural(d.ran, 'run')}</small> {d.skipped > 0 && <small>{d.skipped.toLocaleString('en')} skipped</small>}{' '}
             {d.missed > 0 && <small>{d.missed.toLocaleString('en')} missed</small>}
           </a>
         </li>

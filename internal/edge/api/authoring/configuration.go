@@ -94,7 +94,7 @@ func (s *service) loadSources(ctx context.Context, call *api.Call, allowUnregist
 		return nil, err // The fleet's handlers do not help.
 	}
 	if options.Handlers, err = s.allHandlers(ctx, call); err != nil {
-		return nil, fmt.Errorf("the handlers of workers could not be read (allow_unregistered accepts all): %w", err)
+		return nil, fmt.Errorf("the handlers of workers could not be read: %w", err)
 	}
 	return config.Load(options)
 }

@@ -19,7 +19,7 @@ export function Tabs<T extends string>({
   show?: (one: T) => ComponentChildren;
 }) {
   const press = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = of.indexOf(on);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1 + of.length, Home: 0, End: of.length - 1 }[event.key];
     const one = next === undefined ? undefined : of[next % of.length];

@@ -49,8 +49,9 @@ export const createKey = (roles: string[]): Act => ({
 
 // life is the time to live of a key, which its successor has, too.
 const life = ({ created_at, expires_at }: Key) => {
-  const minutes = expires_at && Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 60_000);
-  return minutes && (minutes % 1440 ? `${minutes}m` : `${minutes / 1440}d`);
+  if (!expires_at) return undefined;
+  const minutes = Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 60_000);
+  return minutes % 1440 ? `${minutes}m` : `${minutes / 1440}d`;
 };
 
 export const rotateKey = (key: Key): Act => ({

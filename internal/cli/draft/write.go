@@ -28,7 +28,7 @@ func write(entries []entry, notes []string, label [2]string, origin string, own 
 		"It runs on workers with the label %s=%s: roundsman worker --id NAME --labels %[2]s=%[3]s\n"+
 		"A program without user: runs as the user of the worker."), origin, label[0], label[1])
 	for _, note := range notes {
-		root.HeadComment += "\nTODO " + note
+		root.HeadComment += "\nTODO " + own.Code(note)
 	}
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)

@@ -130,7 +130,7 @@ var (
 	yamlMessage = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n\s*)?(?:line (\d+): )?(.*)$`)
 	// parserMessage begins the messages whose lines the decoder counts from 0.
 	parserMessage = regexp.MustCompile(`^(?:did not find expected (?:<|node content$|',')|found (?:undefined tag handle|duplicate %|incompatible YAML))`)
-	// lineless begins the messages without a line, or with that of the block around the fault.
+	// lineless begins the messages that have no line, or the line of the block around the fault.
 	lineless = regexp.MustCompile(`^(?:did not find expected (?:key|'-' indicator)$|unknown anchor )`)
 )
 

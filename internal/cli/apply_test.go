@@ -139,7 +139,7 @@ func (h *harness) listed(name string) {
 // The error names this cause, not a misspelled handler.
 func TestApplyNamesWhyTheFleetsHandlersAreUnknown(t *testing.T) {
 	t.Parallel()
-	h := alone(t)
+	h := alone(t).withoutControlPlane()
 	path := h.write("version: 1\njob_types:\n  far: {handler: of-a-worker, schedule: {every: 365d, first_run: scheduled}}\n")
 	o := h.run("apply", "--config", path).Exits(ui.ExitFailed).
 		Complains("roundsman: the handlers of workers could not be read", "CONTROL_PLANE_DOWN", path+":3:18: job_types.far.handler: this binary does not have the handler, and whether a worker has it is not known")

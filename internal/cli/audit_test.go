@@ -29,7 +29,7 @@ func TestAuditUsage(t *testing.T) {
 // reading the log needs it.
 func TestAuditWithoutControlPlane(t *testing.T) {
 	t.Parallel()
-	h := alone(t)
+	h := alone(t).withoutControlPlane()
 	assert.Equal(t, "[]\n", h.run("audit", "--output", "json").OK().Stdout, "nobody has written yet")
 	h.run("audit").OK().Says("no entries")
 	h.run("apply", "-c", h.write(clusterConfig("/nowhere"))).OK()
@@ -80,7 +80,7 @@ func auditTells(t *testing.T, h *harness) {
 // once. The answer is incomplete, so the command fails.
 func TestAnAbsentControlPlaneIsTheFirstLine(t *testing.T) {
 	t.Parallel()
-	h := alone(t)
+	h := alone(t).withoutControlPlane()
 	h.run("apply", "-c", h.write(clusterConfig(""))).OK()
 	for _, line := range [][]string{
 		{"status"}, {"status", "--output", "json"}, {"workers"}, {"explain", "quick"}, {"explain", "quick", "--output", "json"}, {"holds"},

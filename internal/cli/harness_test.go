@@ -30,6 +30,7 @@ func offline(t *testing.T) *harness {
 		Stdin: strings.NewReader(""), Now: time.Now,
 		Environ:    []string{"TEMPORAL_ADDRESS=127.0.0.1:1", "USER=tester"},
 		Executable: executable(t),
+		AskWithin:  time.Minute, // A control plane on a busy machine.
 	}}
 }
 
@@ -38,6 +39,12 @@ func offline(t *testing.T) *harness {
 func alone(t *testing.T) *harness {
 	t.Helper()
 	return offline(t).at(testsuite.StartServer(t).Address())
+}
+
+// withoutControlPlane waits for one only as long as an operator's command does.
+func (h *harness) withoutControlPlane() *harness {
+	h.env.AskWithin = 0
+	return h
 }
 
 func (h *harness) at(address string) *harness {

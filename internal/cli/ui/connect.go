@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -112,7 +113,7 @@ func (c *Program) Connect(ctx *cli.Context) (*starter.Client, error) {
 	return client.As(c.Operator(), func(err error) { c.Complain("roundsman: %v", err) }), nil
 }
 
-// AskWithin is how long a command waits for a control plane that does not answer.
+// AskWithin is the default of [Env.AskWithin].
 const AskWithin = 3 * time.Second
 
 // Dial connects as the operator to the server that settings name.
@@ -121,7 +122,7 @@ func (c *Program) Dial(ctx context.Context, settings config.Temporal) (*starter.
 	if err != nil {
 		return nil, Faulty(err)
 	}
-	options.Identity, options.AskWithin = starter.OperatorIdentity(ProgramName, c.Operator()), AskWithin
+	options.Identity, options.AskWithin = starter.OperatorIdentity(ProgramName, c.Operator()), cmp.Or(c.Env.AskWithin, AskWithin)
 	return starter.Dial(ctx, options)
 }
 

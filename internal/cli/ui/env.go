@@ -30,6 +30,8 @@ type Env struct {
 	Name string
 	// Own renames the program in texts, by Name. It is nil for roundsman.
 	Own *Renaming
+	// AskWithin is how long a command waits for a control plane that does not answer. Default: [AskWithin].
+	AskWithin time.Duration
 	// Shim is the command line of the running binary as a shim, empty if it has none.
 	Shim []string
 }

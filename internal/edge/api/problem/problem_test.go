@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -38,6 +42,16 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{fmt.Errorf("list runs: %w", context.DeadlineExceeded), 504, "TIMEOUT", true},
 		{&serviceerror.ResourceExhausted{}, 429, "RATE_LIMITED", true},
 		{fmt.Errorf("describe Schedule x: %w", &serviceerror.WorkflowNotReady{}), 503, "UNAVAILABLE", true},
+		{&starter.ItemRefusedError{Refusal: contract.ItemRefusal{Code: contract.CodeAlreadyEnded}}, 409, "ALREADY_ENDED", false},
+		{&starter.RunFailedError{Message: "terminated"}, 409, "RUN_FAILED", false},
+		{&starter.SilentWorkerError{ID: "node-a"}, 504, "WORKER_SILENT", true},
+		{&starter.RegistryGoneError{Asked: "workers"}, 503, "REGISTRY_GONE", true},
+		{&starter.PausedWorkflowError{WorkflowID: "group/scrub-1"}, 503, "WORKFLOW_PAUSED", true},
+		{fmt.Errorf("plan: %w", &dag.DiffError{}), 409, "DAG_DIFFERS", false},
+		{serviceerror.NewInvalidArgument("no"), 400, "INVALID", false},
+		{serviceerror.NewNotFound("no"), 404, "NOT_FOUND", false},
+		{serviceerror.NewPermissionDenied("no", ""), 502, "SERVER_DENIED", false},
+		{fmt.Errorf("x: %w", context.Canceled), 503, "UNAVAILABLE", true},
 		{errors.New("odd"), 500, "INTERNAL", false},
 		{problem.New(403, "", "no"), 403, "ACCESS_DENIED", false},
 	} {
@@ -45,7 +59,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		assert.Equal(t, row.status, got.Status, "%T", row.err)
 		assert.Equal(t, row.code, got.Code, "%T", row.err)
 		assert.Equal(t, row.retryable, got.Retryable, "%T", row.err)
-		assert.Equal(t, row.code == "CONTROL_PLANE_DOWN" || row.code == "SERVER_UNREACHABLE", got.Unreachable, "%T", row.err)
+		assert.Equal(t, row.code == "CONTROL_PLANE_DOWN" || row.code == "SERVER_UNREACHABLE" || row.code == "REGISTRY_GONE", got.Unreachable, "%T", row.err)
 		assert.NotEmpty(t, got.Title)
 		assert.NotContains(t, got.Detail, "context deadline", "a text of Go")
 	}
@@ -60,6 +74,47 @@ func TestFaultsKeepTheirLines(t *testing.T) {
 	require.NotEmpty(t, got.Errors)
 	assert.Equal(t, "a.yaml", got.Errors[0].File)
 	assert.Equal(t, 2, got.Errors[0].Line)
+}
+
+// TestEachFaultIsAnEntry: an editor marks each place, and a page each job type that failed.
+func TestEachFaultIsAnEntry(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		err    error
+		status int
+		want   []problem.Fault
+	}{
+		{
+			spec.Faults{{File: "a.yaml", Line: 3, Column: 7, Message: "one"}, {Message: "two"}}, 422,
+			[]problem.Fault{{File: "a.yaml", Line: 3, Column: 7, Message: "one"}, {Message: "two"}},
+		},
+		{
+			&jobtypes.SubmissionError{JobType: "scrub", Faults: []error{errors.New("one"), errors.New("two")}}, 422,
+			[]problem.Fault{{Message: "one"}, {Message: "two"}},
+		},
+		{
+			&jobtypes.ApplyError{Result: jobtypes.ApplyResult{
+				Applied: []jobtypes.Change{{JobType: "a"}}, NotAttempted: []jobtypes.Change{{JobType: "c"}, {JobType: "d"}},
+				Failed: []jobtypes.FailedChange{{Change: jobtypes.Change{JobType: "b"}, Error: "no"}},
+			}},
+			409, []problem.Fault{{Location: "job_types.b", Message: "no"}},
+		},
+	} {
+		got := problem.From(fmt.Errorf("wrapped: %w", row.err))
+		assert.Equal(t, row.status, got.Status, "%T", row.err)
+		assert.Equal(t, row.want, got.Errors, "%T", row.err)
+	}
+	partly := problem.From(&jobtypes.ApplyError{Result: jobtypes.ApplyResult{Applied: make([]jobtypes.Change, 1), NotAttempted: make([]jobtypes.Change, 2)}})
+	assert.Equal(t, "1 changes applied, 0 failed, 2 not attempted", partly.Detail)
+}
+
+func TestADelayIsWholeSeconds(t *testing.T) {
+	t.Parallel()
+	for delay, want := range map[time.Duration]string{0: "", time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2"} {
+		limited := problem.New(429, "", "slower")
+		limited.RetryAfter = delay
+		assert.Equal(t, want, limited.GetHeaders().Get("Retry-After"), delay)
+	}
 }
 
 func TestRemediesAreSplitOff(t *testing.T) {

@@ -49,7 +49,7 @@ type ended struct {
 	mask   *mask.Masker
 }
 
-// text returns the kept output. The secrets are masked once more, because one with terminal codes in it was not found before.
+// text returns the kept output. The secrets are masked once more, because one with other control characters in it was not found before.
 func (e ended) text(kept *tail.Tail) string { return e.mask.Text(kept.Text()) }
 
 type child interface {

@@ -2,7 +2,6 @@
 package mask
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,8 @@ const (
 	minSecret     = 4
 	minSecretLine = 8
 	maskChunk     = 32 << 10
+	// Bounds of what is kept back: the bytes of one terminal code, and of all codes in one secret.
+	maxCode, maxCodes = 32, 1 << 10
 )
 
 // Masker replaces secrets, and the usual encodings of them. A nil Masker replaces nothing.
@@ -99,12 +100,11 @@ func (m *Masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
 	for len(text) > 0 {
 		length := 0
 		for _, form := range m.forms[text[0]] {
-			if !last && len(form) > len(text) && bytes.HasPrefix(form, text) {
+			found := find(form, text)
+			if found < 0 && !last {
 				return done, text
 			}
-			if length == 0 && bytes.HasPrefix(text, form) {
-				length = len(form)
-			}
+			length = max(length, found)
 		}
 		if length > 0 {
 			done, text = append(done, masked...), text[length:]
@@ -121,6 +121,48 @@ type maskReader struct {
 	chunk       []byte
 	rest, ready []byte
 	err         error
+}
+
+// find returns the length of the form at the beginning of text, with the terminal codes in it: grep --color prints some.
+// It is 0 if text begins with something else, and negative if more text decides.
+func find(form, text []byte) int {
+	at := 0
+	for i := 0; i < len(form); {
+		if at == len(text) {
+			return -1
+		}
+		if text[at] == form[i] {
+			i++
+			at++
+			continue
+		}
+		if i == 0 || at > len(form)+maxCodes {
+			return 0
+		}
+		skipped := code(text[at:])
+		if skipped <= 0 {
+			return skipped
+		}
+		at += skipped
+	}
+	return at
+}
+
+// code returns the length of the terminal code at the beginning of text, 0 without one, and -1 if more text decides.
+func code(text []byte) int {
+	for i, b := range text[:min(len(text), maxCode)] {
+		switch {
+		case i == 0 && b == 0x1b, i == 1 && b == '[':
+		case i < 2, b < ' ', b > '~':
+			return 0
+		case b >= '@':
+			return i + 1
+		}
+	}
+	if len(text) < maxCode {
+		return -1
+	}
+	return 0
 }
 
 // Read implements io.Reader.

@@ -2,7 +2,9 @@ package mask_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -78,6 +80,46 @@ func TestReaderProperty(t *testing.T) {
 		}
 	})
 }
+
+var codes = regexp.MustCompile("\x1b\\[[0-9;]*[mK]")
+
+// TestTerminalCodesHideNoSecret: what a terminal shows has no secret, wherever the codes are and the output is cut.
+func TestTerminalCodesHideNoSecret(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const secret = "hunter2+"
+		var printed strings.Builder
+		printed.WriteString(rapid.StringMatching(`[hu\x1b\[ ]{0,5}`).Draw(t, "before"))
+		for _, b := range secret {
+			printed.WriteRune(b)
+			printed.WriteString(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\x1b[01;31m", "\x1b[K", "\x1b[m", "\x1b[38;5;196m"}), 0, 3).Draw(t, "codes"), ""))
+		}
+		printed.WriteString(rapid.StringMatching(`[hu\x1b\[ ]{0,5}`).Draw(t, "after"))
+		out, err := io.ReadAll(mask.New([]string{secret}).Reader(&pieces{printed.String(), rapid.SliceOfN(rapid.IntRange(0, 12), 0, 40).Draw(t, "sizes")}))
+		require.NoError(t, err)
+		require.NotContains(t, codes.ReplaceAllString(string(out), ""), secret)
+		require.Contains(t, string(out), "***")
+	})
+}
+
+// TestEndlessCodesAreNotKeptBack: a program may print codes for ever.
+func TestEndlessCodesAreNotKeptBack(t *testing.T) {
+	t.Parallel()
+	for _, codes := range []string{"\x1b[" + strings.Repeat("1;", 100_000), strings.Repeat("\x1b[m", 100_000)} {
+		reader := mask.New([]string{"hunter2+"}).Reader(io.MultiReader(strings.NewReader("h"+codes), blocked{}))
+		read, want := 0, len(codes)-4<<10
+		for buffer := make([]byte, 64<<10); read < want; {
+			n, err := reader.Read(buffer)
+			require.NoError(t, err)
+			read += n
+		}
+	}
+}
+
+// blocked ends the test that reads it.
+type blocked struct{}
+
+func (blocked) Read([]byte) (int, error) { return 0, errors.New("it was kept back") }
 
 func TestShortTextsAreNoSecrets(t *testing.T) {
 	t.Parallel()

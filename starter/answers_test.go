@@ -59,6 +59,20 @@ func TestASlowControlPlaneIsNotAbsent(t *testing.T) {
 	}
 }
 
+// The tasks of a workflow time out while the process of the control plane is frozen. After some of them the server refuses
+// queries at once. A workflow that is too new gets another refusal.
+func TestAFrozenControlPlaneDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	c := New(silentClient{}, "", nil)
+	ask := func(text string) error {
+		return c.askError(t.Context(), fleetRef(), "query workers", time.Now(), serviceerror.NewWorkflowNotReady(text))
+	}
+	var down *ControlPlaneDownError
+	require.ErrorAs(t, ask("Unable to query workflow due to Workflow Task in failed state."), &down)
+	assert.True(t, NotReady(down))
+	assert.NotErrorAs(t, ask("Workflow task is not scheduled yet."), &down)
+}
+
 // A server that does not list the polls does not prove that no control plane runs.
 func TestAControlPlaneWhosePollsAreUnknownIsNotAbsent(t *testing.T) {
 	t.Parallel()

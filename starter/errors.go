@@ -177,12 +177,15 @@ func Unanswered(err error) bool {
 	return errors.As(err, &silent)
 }
 
-// isUnanswered reports whether the server found no process to answer a query or an update.
+// isUnanswered reports whether the server found no process to answer a query or an update. It refuses queries at once if
+// the last tasks of the workflow failed, or timed out because their process is frozen.
 func isUnanswered(err error) bool {
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	_, canceled := errors.AsType[*serviceerror.Canceled](err)
 	refused, is := errors.AsType[*serviceerror.FailedPrecondition](err)
-	return late || canceled || errors.Is(err, context.DeadlineExceeded) || is && strings.Contains(refused.Error(), "no poller")
+	frozen, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)
+	return late || canceled || errors.Is(err, context.DeadlineExceeded) || is && strings.Contains(refused.Error(), "no poller") ||
+		notReady && strings.Contains(frozen.Error(), "Workflow Task in failed state")
 }
 
 // NotReady reports whether a workflow is too new to answer.

@@ -163,7 +163,7 @@ func TestPromtoolAcceptsTheRules(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, broken, 0o600))
 	assert.Error(t, exec.CommandContext(t.Context(), promtool, "check", "rules", file).Run(), "promtool accepts anything")
 
-	out, err = exec.CommandContext(t.Context(), promtool, "test", "rules", "testdata/alerts_test.yaml").CombinedOutput()
+	out, err = exec.CommandContext(t.Context(), promtool, "test", "rules", "testdata/alerts_test.yaml", "testdata/alerts_weeks_test.yaml").CombinedOutput()
 	require.NoError(t, err, string(out))
 }
 

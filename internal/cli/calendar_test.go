@@ -41,6 +41,7 @@ func TestPastAndComingStarts(t *testing.T) {
 	type instant struct {
 		State contract.TickState `json:"state"`
 		Code  contract.Code      `json:"code"`
+		At    time.Time          `json:"at"`
 	}
 	read := func(key string, args ...string) (all []instant, counts map[string]int) {
 		o := h.run(append([]string{"schedule", "--output", "json"}, args...)...).OK()
@@ -62,6 +63,19 @@ func TestPastAndComingStarts(t *testing.T) {
 		assert.NotEqual(t, contract.TickMissed, tick.State, "%+v", tick)
 		assert.True(t, tick.State != contract.TickSkipped || tick.Code != "", "%+v", tick)
 	}
+	edge := past[len(past)-1]
+	for _, tick := range past {
+		if tick.At.Before(edge.At) {
+			edge = tick
+		}
+	}
+	around := edge.At.Format(time.RFC3339)
+	alone, _ := read("past", "quick", "--since", around, "--until", edge.At.Add(time.Second).Format(time.RFC3339))
+	require.Len(t, alone, 1, "from the instant on, until a second later")
+	assert.True(t, alone[0].At.Equal(edge.At))
+	tomorrow := time.Now().Add(23 * time.Hour).Format(time.RFC3339)
+	next, _ := read("next", "quick", "--since", tomorrow)
+	assert.InDelta(t, 360, len(next), 2)
 	next, quick := read("next", "quick", "--since", "now")
 	assert.InDelta(t, 8640, len(next), 1)
 	assert.Positive(t, quick[string(contract.CodeLaneBusy)], "both are in one lane")

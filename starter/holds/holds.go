@@ -184,7 +184,10 @@ func ofRun(shown starter.Snapshot) []Hold {
 		all = append(all, paused)
 	}
 	if shown.Phase == contract.PhaseHeld {
-		one.Kind, one.Why = Failure, "kept open after a failure"
+		one.Kind, one.Why, one.Since = Failure, "kept open after a failure", shown.ModifiedAt
+		if shown.DAGStatus != nil {
+			one.Until = shown.DAGStatus.HeldUntil
+		}
 		one.Resume = action.New(action.ReleaseRun, action.Args{"run": shown.Run.WorkflowID})
 		all = append(all, one)
 	}

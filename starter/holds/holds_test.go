@@ -142,6 +142,18 @@ func TestAllOpenRunsAreSearched(t *testing.T) {
 	assert.Len(t, found, mostRuns)
 }
 
+// A run that is kept open after a failure ends by itself, so its hold has an end.
+func TestAHoldAfterAFailureHasItsTimes(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	status := contract.DAGStatus{Phase: contract.PhaseHeld, ModifiedAt: since, HeldUntil: since.Add(time.Hour)}
+	found := ofRun(starter.Snapshot{
+		Run: starter.Run{RunRef: starter.RunRef{WorkflowID: "dag/nightly/x"}}, Phase: status.Phase, ModifiedAt: status.ModifiedAt, DAGStatus: &status,
+	})
+	require.Len(t, found, 1)
+	assert.Equal(t, []time.Time{since, since.Add(time.Hour)}, []time.Time{found[0].Since, found[0].Until})
+}
+
 // TestARunHasAHoldForEachCause, which lifts that cause only.
 func TestARunHasAHoldForEachCause(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ job_types:
 	}
 	cut := s.Start("logs", job, "--attempt", "1")
 	require.Equal(t, 0, cut.Code(t, time.Minute))
-	assert.Regexp(t, `note: \d+ bytes before this are not kept \(output.max\)`, cut.Stderr.String())
+	assert.Regexp(t, `note: \d+ bytes before this are not kept \(output.max, or a full disk\)`, cut.Stderr.String())
 	assert.Equal(t, "attempt 1 line 2999 of many, ***\nattempt 1 line 3000 of many, ***\n", s.Command("logs", job, "--attempt", "1", "--tail", "2"))
 	s.downloads(job)
 	kept, err := filepath.Glob(filepath.Join(s.Dir, "node-a", "workers", "node-a.outputs", "*", "*", "*"))
@@ -97,7 +97,7 @@ func (s *site) downloads(job string) {
 	})
 	assert.True(s.T, strings.HasPrefix(text, "attempt 1 line 1 of many, ***\n"))
 	assert.True(s.T, strings.HasSuffix(text, "attempt 1 line 3000 of many, ***\n"))
-	assert.Regexp(s.T, `\n\[\d+ bytes are not kept: output.max\]\n`, text)
+	assert.Regexp(s.T, `\n\[\d+ bytes are not kept: output.max, or a full disk\]\n`, text)
 }
 
 // output returns the output of an attempt.

@@ -195,6 +195,8 @@ tasks:
 	listed := clitest.Decode[recalledList](s.without("show", ref.WorkflowID, "-o", "json"))
 	assert.Equal(t, factsOf(said), factsOf(listed.Items))
 	assert.False(t, listed.AsOf.IsZero())
+	named := clitest.Decode[recalledList](s.without("jobs", "recalled", "-o", "json"))
+	assert.Equal(t, factsOf(said), factsOf(named.Items), "a silent worker registry hides no run")
 	explained := clitest.Decode[struct {
 		State   string `json:"state"`
 		Reasons []struct {

@@ -85,14 +85,18 @@ func (c *commands) listKeys(ctx *cli.Context, client *starter.Client) error {
 	}
 	now, listed := c.Env.Now(), ui.NewTable("ID", "NAME", "ROLE", "CREATED", "LAST USED", "STATE")
 	for _, key := range all {
-		used := "never"
-		if !key.LastUsed.IsZero() {
-			used = ui.Ago(key.LastUsed, now)
-		}
-		listed.Add(ui.Text(key.ID), ui.Text(key.Name), ui.Text(key.Role), ui.Text(ui.Ago(key.CreatedAt, now)), ui.Text(used), stateOf(key, now))
+		listed.Add(ui.Text(key.ID), ui.Text(key.Name), ui.Text(key.Role), ui.Text(ui.Ago(key.CreatedAt, now)), ui.Text(lastUse(key, now)), stateOf(key, now))
 	}
 	c.PrintTable(listed, "no keys: create one with `roundsman keys create NAME`")
 	return nil
+}
+
+// lastUse has the precision of the stored time, an hour: the key may have been used later.
+func lastUse(key keys.Key, now time.Time) string {
+	if key.LastUsed.IsZero() {
+		return "never"
+	}
+	return "at most " + ui.Ago(key.LastUsed, now)
 }
 
 func stateOf(key keys.Key, now time.Time) ui.Cell {

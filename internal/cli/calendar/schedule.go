@@ -47,29 +47,31 @@ Examples:
 	}
 }
 
-func (c *commands) reach(ctx *cli.Context) (back, ahead time.Duration, err error) {
+func (c *commands) reach(ctx *cli.Context) (since, until time.Time, err error) {
 	now := c.Env.Now()
-	since, until, err := c.Period(ctx)
+	since, until, err = c.Period(ctx)
 	if err != nil {
-		return 0, 0, ui.Faulty(err)
+		return since, until, ui.Faulty(err)
 	}
-	back, ahead = around, around
-	if !since.IsZero() {
-		back = max(now.Sub(since), 0)
+	if since.IsZero() {
+		since = now.Add(-around)
 	}
-	if !until.IsZero() {
-		ahead = max(until.Sub(now), 0)
+	if until.IsZero() {
+		until = now.Add(around)
 	}
-	if most := 7 * 24 * time.Hour; back > most+time.Minute || ahead > most+time.Minute {
-		return 0, 0, ui.Usagef("--since and --until reach 7 days back and ahead at most")
+	if most := 7*24*time.Hour + time.Minute; now.Sub(since) > most || until.Sub(now) > most {
+		return since, until, ui.Usagef("--since and --until reach 7 days back and ahead at most")
 	}
-	return back, ahead, nil
+	return since, until, nil
 }
 
 func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error {
-	back, ahead, err := c.reach(ctx)
+	since, until, err := c.reach(ctx)
 	if err != nil {
 		return err
+	}
+	wanted := func(at time.Time, state string) bool {
+		return !at.Before(since) && !at.After(until) && chosen(ctx, state)
 	}
 	names := ctx.Args().Slice()
 	for i, name := range names {
@@ -81,20 +83,20 @@ func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error 
 	}
 	now := c.Env.Now()
 	past, next := []calendar.LedgerTick{}, []calendar.ForecastTick{}
-	if back > 0 {
-		found, err := calendar.LedgerOf(ctx.Context, client, now, now.Add(-back), names...)
+	if now.Sub(since) >= time.Second {
+		found, err := calendar.LedgerOf(ctx.Context, client, now, since.Add(-time.Second), names...) // It begins after that time.
 		if err != nil {
 			return err
 		}
 		c.noteCut(found)
-		past = keep(found.Ticks, func(t calendar.LedgerTick) bool { return chosen(ctx, string(t.State)) })
+		past = keep(found.Ticks, func(t calendar.LedgerTick) bool { return wanted(t.At, string(t.State)) })
 	}
-	if ahead > 0 {
-		found, err := calendar.ForecastOf(ctx.Context, client, now, ahead, names...)
+	if until.After(now) {
+		found, err := calendar.ForecastOf(ctx.Context, client, now, until.Sub(now), names...)
 		if err != nil {
 			return err
 		}
-		next = keep(found.Ticks, func(t calendar.ForecastTick) bool { return chosen(ctx, stateOf(t)) })
+		next = keep(found.Ticks, func(t calendar.ForecastTick) bool { return wanted(t.At, stateOf(t)) })
 		for _, known := range found.Types {
 			for _, note := range known.Notes {
 				c.Complain("note: %s", note)
@@ -104,7 +106,7 @@ func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error 
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, map[string]any{"past": lists.OrEmpty(past), "next": lists.OrEmpty(next)}, runsOf(past)...)
 	}
-	c.printSchedule(ctx, past, next)
+	c.printSchedule(ctx, past, next, until)
 	return nil
 }
 
@@ -122,7 +124,7 @@ func chosen(ctx *cli.Context, state string) bool {
 	return len(wanted) == 0 || slices.Contains(wanted, state)
 }
 
-func (c *commands) printSchedule(ctx *cli.Context, past []calendar.LedgerTick, next []calendar.ForecastTick) {
+func (c *commands) printSchedule(ctx *cli.Context, past []calendar.LedgerTick, next []calendar.ForecastTick, until time.Time) {
 	limit := ctx.Int(ui.FlagLimit)
 	listed := ui.NewTable("DUE", "JOB TYPE", "STATE", "CODE", "TOOK", "RUN OR OBJECT")
 	shown := first(past, limit)
@@ -156,7 +158,7 @@ func (c *commands) printSchedule(ctx *cli.Context, past []calendar.LedgerTick, n
 			state = ui.Cell{Text: string(tick.State), Paint: ui.Odd}
 		}
 		if n := counts[tick.JobType]; n > folded {
-			object = fmt.Sprintf("and %d more until %s", n-1, stamp(c.Env.Now().Add(around)))
+			object = fmt.Sprintf("and %d more until %s", n-1, stamp(until))
 		}
 		listed.Add(ui.Text(stamp(tick.At)), ui.Text(tick.JobType), state, ui.Text(string(tick.Code)), ui.Text(""), ui.Text(object))
 	}

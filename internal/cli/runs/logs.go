@@ -236,7 +236,7 @@ func (l *log) print(part joblogs.Part) error {
 		l.Complain("note: only the end, from the result; %s", part.Note)
 	}
 	if part.Offset > l.offset {
-		l.Complain("note: %d bytes before this are not kept (output.max)", part.Offset-l.offset)
+		l.Complain("note: %d bytes before this are not kept (output.max, or a full disk)", part.Offset-l.offset)
 	}
 	_, err := io.WriteString(l.Env.Stdout, ui.Lines(part.Text))
 	return err

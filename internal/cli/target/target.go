@@ -113,10 +113,7 @@ func (a Accepts) item(ctx context.Context, resolver refs.Resolver, t Target) (Ta
 }
 
 func (a Accepts) named(ctx context.Context, client *starter.Client, t Target) (Target, error) {
-	kinds, err := refs.Of(client).Kinds(ctx, t.Parsed.Name, a.Named)
-	if err != nil {
-		return t, err
-	}
+	kinds, silent := refs.Of(client).Kinds(ctx, t.Parsed.Name, a.Named)
 	switch {
 	case len(kinds) > 1:
 		var forms strings.Builder
@@ -134,6 +131,9 @@ func (a Accepts) named(ctx context.Context, client *starter.Client, t Target) (T
 			t.Run = run
 			return t, err
 		}
+	}
+	if silent != nil { // Without a control plane the name may be that of a worker.
+		return t, silent
 	}
 	wanted := slices.Clone(a.Named)
 	if a.Runs { // A run has the name of its job type or DAG.

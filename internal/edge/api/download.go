@@ -88,7 +88,7 @@ func writeOutput(to io.Writer, part joblogs.Part, read func(offset int64) (joblo
 	}
 	for offset := int64(0); part.Text != ""; {
 		if part.Offset > offset {
-			if _, err := fmt.Fprintf(to, "\n[%d bytes are not kept: output.max]\n", part.Offset-offset); err != nil {
+			if _, err := fmt.Fprintf(to, "\n[%d bytes are not kept: output.max, or a full disk]\n", part.Offset-offset); err != nil {
 				return err
 			}
 		}

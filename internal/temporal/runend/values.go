@@ -56,3 +56,13 @@ func (v *jobValues) set(jobType string, values *contract.Values, ended time.Time
 	v.at.WithLabelValues(jobType).Set(float64(values.At.UnixMilli()) / 1000)
 	v.dropped.WithLabelValues(jobType).Set(float64(dropped))
 }
+
+func (v *jobValues) drop(jobType string) {
+	series := prometheus.Labels{"job_type": jobType}
+	for _, of := range []*prometheus.GaugeVec{v.value, v.at, v.dropped} {
+		of.DeletePartialMatch(series)
+	}
+	v.total -= v.series[jobType]
+	delete(v.series, jobType)
+	delete(v.known, jobType)
+}

@@ -40,6 +40,8 @@ type Watcher struct {
 	mu    sync.Mutex
 	names map[string]bool
 	last  map[string]time.Time
+	// listed are the applied job types of the last list.
+	listed []string
 
 	applied struct {
 		sync.Mutex
@@ -86,6 +88,7 @@ func (w *Watcher) addApplied() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.dropDeleted(applied.Names)
 	for _, name := range applied.Names {
 		for _, outcome := range contract.Outcomes() {
 			w.groups.WithLabelValues(w.name("type/"+name, name), string(outcome))
@@ -94,6 +97,27 @@ func (w *Watcher) addApplied() {
 		w.succeeded(w.name("type/"+name, name), applied.Completed[name])
 		w.numbers.set(w.name("type/"+name, name), applied.Values[name].Values, applied.Values[name].Ended)
 	}
+}
+
+// dropDeleted removes the series of job types that were in the last list and are not in this one.
+func (w *Watcher) dropDeleted(names []string) {
+	applied := map[string]bool{}
+	for _, name := range names {
+		applied[name] = true
+	}
+	for _, name := range w.listed {
+		if applied[name] {
+			continue
+		}
+		series := prometheus.Labels{"job_type": name}
+		w.groups.DeletePartialMatch(series)
+		w.warnings.DeletePartialMatch(series)
+		w.success.DeletePartialMatch(series)
+		w.numbers.drop(name)
+		delete(w.last, name)
+		delete(w.names, "type/"+name)
+	}
+	w.listed = names
 }
 
 // New returns a Watcher that reads results with reader.

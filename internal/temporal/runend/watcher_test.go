@@ -170,6 +170,31 @@ func TestAppliedJobTypesAreCountedFromZero(t *testing.T) {
 	assert.Equal(t, 3, asked)
 }
 
+// No alert may wait for a success of a job type that does not exist. A job type that the list does not have yet keeps its
+// series.
+func TestADeletedJobTypeHasNoSeries(t *testing.T) {
+	t.Parallel()
+	p, applied := newPlay(t), []string{"scrub", "gone"}
+	p.Seed(func(context.Context) (Applied, error) { return Applied{Names: applied}, nil })
+	for _, name := range []string{"scrub", "gone", "new"} {
+		p.answer("group/"+name+"-1", nil, completed(t, contract.JobGroupResult{
+			JobType: name, Outcome: contract.OutcomeCompleted, Record: contract.RunRecord{LastSuccess: time.Unix(100, 0)},
+		}))
+	}
+	assert.Equal(t, map[string]float64{"scrub": 100, "gone": 100, "new": 100}, p.values("roundsman_last_success_timestamp_seconds"))
+	p.forget()
+	applied = []string{"scrub"}
+	assert.Equal(t, map[string]float64{"scrub": 100, "new": 100}, p.values("roundsman_last_success_timestamp_seconds"))
+	assert.NotContains(t, p.values("roundsman_runs_total"), "gone completed")
+	p.forget()
+	applied = []string{"scrub", "gone"}
+	assert.Contains(t, p.values("roundsman_runs_total"), "gone completed", "it is applied again")
+	p.answer("group/gone-2", nil, completed(t, contract.JobGroupResult{
+		JobType: "gone", Outcome: contract.OutcomeCompleted, Record: contract.RunRecord{LastSuccess: time.Unix(200, 0)},
+	}))
+	assert.InDelta(t, 200, p.values("roundsman_last_success_timestamp_seconds")["gone"], 0)
+}
+
 // forget makes the list of applied job types outdated.
 func (p *play) forget() {
 	p.applied.Lock()

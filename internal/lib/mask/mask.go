@@ -19,7 +19,7 @@ const (
 	minSecret     = 4
 	minSecretLine = 8
 	maskChunk     = 32 << 10
-	// Bounds of what is kept back: the bytes of one terminal code, and of all codes in one secret.
+	// Bounds of kept back output: the bytes of one terminal code, and of all codes in one secret.
 	maxCode, maxCodes = 32, 1 << 10
 )
 

@@ -1,7 +1,10 @@
 package jobtype
 
 import (
+	"bytes"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -98,6 +101,44 @@ type Result struct {
 	Output string `json:"output,omitempty"`
 	// Data holds values for later tasks and clients.
 	Data map[string]any `json:"data,omitempty"`
+}
+
+// UnmarshalJSON keeps every integer in Data: one that is no exact float64 is a [json.Number].
+func (r *Result) UnmarshalJSON(data []byte) error {
+	type plain Result
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var read plain
+	if err := decoder.Decode(&read); err != nil {
+		return err
+	}
+	//workflowcheck:ignore each goes to a place of its own
+	for key, value := range read.Data {
+		read.Data[key] = exact(value)
+	}
+	*r = Result(read)
+	return nil
+}
+
+func exact(value any) any {
+	switch typed := value.(type) {
+	case json.Number:
+		float, err := typed.Float64()
+		if whole := !strings.ContainsAny(typed.String(), ".eE"); err != nil || whole && strconv.FormatFloat(float, 'f', -1, 64) != typed.String() {
+			return typed
+		}
+		return float
+	case map[string]any:
+		//workflowcheck:ignore each goes to a place of its own
+		for key, element := range typed {
+			typed[key] = exact(element)
+		}
+	case []any:
+		for i, element := range typed {
+			typed[i] = exact(element)
+		}
+	}
+	return value
 }
 
 // ContinueAfter is the result of a DAG task that continues after new tasks, in the format of a spec. After their end

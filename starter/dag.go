@@ -203,6 +203,9 @@ func (d DAGs) Await(ctx context.Context, ref RunRef) (contract.DAGResult, error)
 	if err != nil {
 		return contract.DAGResult{}, err
 	}
+	if ended.DAGResult == nil {
+		return contract.DAGResult{}, noDAGRun(ref)
+	}
 	result := *ended.DAGResult
 	if result.Tasks == nil {
 		tasks, _, err := d.client.Runs().itemsOf(ctx, ended, ItemFilter{Limit: All})

@@ -65,7 +65,7 @@ func (d DAGs) Why(ctx context.Context, ref RunRef, task string) (contract.Explai
 
 func (d DAGs) change(ctx context.Context, ref RunRef, name string, argument any) (contract.DAGChanged, error) {
 	if ref.Kind() != KindDAG {
-		return contract.DAGChanged{}, fmt.Errorf("run %s is not a DAG run: see `roundsman runs`", ref.WorkflowID)
+		return contract.DAGChanged{}, noDAGRun(ref)
 	}
 	if described, err := d.client.Runs().opened(ctx, ref, ""); err != nil {
 		if errors.Is(err, ErrAlreadyEnded) && described.Outcome != contract.OutcomeCompleted {
@@ -74,4 +74,8 @@ func (d DAGs) change(ctx context.Context, ref RunRef, name string, argument any)
 		return contract.DAGChanged{}, err
 	}
 	return updateRun[contract.DAGChanged](ctx, d.client, ref, name, argument)
+}
+
+func noDAGRun(ref RunRef) error {
+	return fmt.Errorf("run %s is not a DAG run: see `roundsman runs`", ref.WorkflowID)
 }

@@ -114,7 +114,7 @@ func (r Run) Name() string { return cmp.Or(r.JobType, r.DAG) }
 // List lists runs, newest first. Visibility may lag by a second and must not be polled. For one job type List adds
 // the running group from the Schedule, which does not lag.
 func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
-	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
+	filter.Limit = cmp.Or(max(filter.Limit, 0), DefaultRunLimit)
 	query, err := filter.query()
 	if err != nil {
 		return nil, err

@@ -139,6 +139,9 @@ func TestListOfRuns(t *testing.T) {
 	runs, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Outcomes: []contract.Outcome{contract.OutcomePartial}})
 	require.NoError(t, err)
 	assert.Empty(t, runs)
+	runs, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Limit: -3})
+	require.NoError(t, err)
+	assert.Len(t, runs, 1, "a negative limit is the default")
 	_, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})
 	require.ErrorContains(t, err, "must start with a-z")
 }
@@ -303,4 +306,32 @@ func TestARunStartsOnce(t *testing.T) {
 		return last.RunID != first.GetRunID() && previous.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	assert.Equal(t, begun.GetWorkflowExecutionInfo().GetStartTime().AsTime(), last.Started)
+}
+
+// The kinds of runs have results of their own; a caller that mixes them up gets an error.
+func TestAResultOfTheOtherKindIsRefused(t *testing.T) {
+	t.Parallel()
+	c, queue := dial(t), standInQueue(t)
+	w := worker.New(c.Temporal(), queue, worker.Options{})
+	w.RegisterWorkflowWithOptions(func(workflow.Context) (contract.DAGResult, error) {
+		return contract.DAGResult{Outcome: contract.OutcomeCompleted}, nil
+	}, workflow.RegisterOptions{Name: contract.DAGWorkflow})
+	w.RegisterWorkflowWithOptions(func(workflow.Context) (contract.JobGroupResult, error) {
+		return contract.JobGroupResult{Outcome: contract.OutcomeCompleted}, nil
+	}, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	for id, name := range map[string]string{"dag/kinds/first": contract.DAGWorkflow, "group/kinds-first": contract.JobGroupWorkflow} {
+		_, err := c.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: queue}, name)
+		require.NoError(t, err)
+	}
+	ctx, cancel := testsuite.Within(t, time.Minute)
+	defer cancel()
+	_, err := c.Runs().Result(ctx, starter.RunRef{WorkflowID: "dag/kinds/first"})
+	require.ErrorContains(t, err, "run dag/kinds/first is a DAG run: use DAGs.Await")
+	_, err = c.DAGs().Await(ctx, starter.RunRef{WorkflowID: "group/kinds-first"})
+	require.ErrorContains(t, err, "run group/kinds-first is not a DAG run")
+	_, err = c.Runs().Await(ctx, starter.RunRef{})
+	require.Error(t, err)
+	require.NoError(t, ctx.Err(), "a reference without an id can never be found, so there is nothing to wait for")
 }

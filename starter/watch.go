@@ -8,6 +8,8 @@ import (
 	"iter"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
+
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -25,11 +27,12 @@ func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) ite
 		defer tick.Stop()
 		for last := unseen(ref); ; {
 			snapshot, err := r.Show(ctx, ref)
+			_, invalid := errors.AsType[*serviceerror.InvalidArgument](err)
 			switch {
 			case ctx.Err() != nil:
 				yield(last, context.Cause(ctx))
 				return
-			case errors.Is(err, ErrNotFound):
+			case errors.Is(err, ErrNotFound), invalid:
 				yield(last, err)
 				return
 			case err != nil:
@@ -89,7 +92,10 @@ func (r Runs) Await(ctx context.Context, ref RunRef) (last Snapshot, err error) 
 // Result is Await for a group, and returns its result.
 func (r Runs) Result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
 	ended, err := r.Await(ctx, ref)
-	if err != nil || ended.Result == nil {
+	if err == nil && ended.Result == nil {
+		err = Invalidf("run %s is a DAG run: use DAGs.Await", ref.WorkflowID)
+	}
+	if err != nil {
 		return contract.JobGroupResult{}, err
 	}
 	return *ended.Result, nil

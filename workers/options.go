@@ -143,10 +143,11 @@ func (o NodeOptions) handlerFaults() []error {
 			faults = append(faults, fmt.Errorf("handler %d is nil", i))
 			continue
 		}
-		name := handler.Descriptor().Name
-		if err := jobtype.ValidateName(name); err != nil {
-			faults = append(faults, fmt.Errorf("handler %d: %w", i, err))
+		descriptor := handler.Descriptor()
+		if err := descriptor.Validate(); err != nil {
+			faults = append(faults, err)
 		}
+		name := descriptor.Name
 		if seen[name] {
 			faults = append(faults, fmt.Errorf("two handlers are named %q", name))
 		}

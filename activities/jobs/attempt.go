@@ -29,6 +29,8 @@ var (
 	// errQuiet ends an attempt without a sign of life for stall_timeout under liveness activity.
 	errQuiet     error = &lateError{"no sign of life for stall_timeout"}
 	errDetection error = &lateError{"the detection is over its detection_timeout"}
+
+	errExited = errors.New("the handler ended its goroutine without a result: it must return, not call runtime.Goexit")
 )
 
 // Bounds of a reported panic: a failure's message would otherwise lose its middle.
@@ -88,6 +90,7 @@ func (r *attempt) start(work func(ctx context.Context) error) {
 			}
 			r.cause = context.Cause(r.ctx)
 		}()
+		r.err = errExited // runtime.Goexit leaves it.
 		r.err = work(r.ctx)
 	}()
 }

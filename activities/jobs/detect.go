@@ -58,6 +58,7 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 	input := in.Input
 	input.WorkerID, input.WorkerLabels, input.Run.ID = r.activities.options.WorkerID, r.activities.options.WorkerLabels, in.WorkflowID
 	input.Liveness, input.StallTimeout = in.Liveness, in.StallTimeout
+	input.Params, input.Settings = orEmpty(input.Params), orEmpty(input.Settings)
 	r.start(func(ctx context.Context) error {
 		err := handler.Detect(ctx, input, out)
 		if err != nil && !errors.Is(err, jobtype.ErrSinkFull) {

@@ -165,6 +165,9 @@ func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	if len(job.Batch) > 0 && !r.activities.descriptors[in.Handler].Batches {
 		return job, &refusal{contract.FailurePermanent, fmt.Sprintf("handler %q does one proposal at a time: remove batch from job type %s and apply", in.Handler, job.JobType)}
 	}
+	if len(job.Argv) == 0 { // A command of a DAG without params has an empty input.
+		job.Params, job.Settings = orEmpty(job.Params), orEmpty(job.Settings)
+	}
 	beat, _, _ := r.progress.snapshot()
 	job.Checkpoint = beat.Checkpoint
 	job.WorkerID, job.WorkerLabels, job.Deadline = r.activities.options.WorkerID, r.activities.options.WorkerLabels, r.deadline

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,10 @@ func TestExecuteClassifiesFailures(t *testing.T) {
 		"panic": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
 			panic("out of paper")
 		}, contract.FailureFailed, "the handler panicked: out of paper"},
+		"exit of the goroutine": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			runtime.Goexit()
+			return jobtype.Result{}, nil
+		}, contract.FailureFailed, "it must return, not call runtime.Goexit"},
 		"long message": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
 			return jobtype.Result{}, errors.New(strings.Repeat("é", 4000))
 		}, contract.FailureFailed, "ééé"},
@@ -109,6 +114,30 @@ func TestExecuteClassifiesFailures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A handler decodes its blocks without a check, also where the configuration leaves them out.
+func TestMissingBlocksAreEmptyObjects(t *testing.T) {
+	t.Parallel()
+	var job jobtype.Job
+	b := executing(t, func(_ context.Context, got jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+		job = got
+		return jobtype.Result{}, nil
+	})
+	b.run(t, input(""))
+	assert.Equal(t, []string{"{}", "{}"}, []string{string(job.Params), string(job.Settings)})
+	var in jobtype.DetectInput
+	detecting := emitting(t, func(_ context.Context, got jobtype.DetectInput, _ jobtype.ProposalSink) error {
+		in = got
+		return nil
+	})
+	_, failure := detecting.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	assert.Equal(t, []string{"{}", "{}"}, []string{string(in.Params), string(in.Settings)})
+	command := input("")
+	command.Job.Argv = []string{"true"}
+	b.run(t, command)
+	assert.Empty(t, job.Params, "a command of a DAG without params has an empty input")
 }
 
 // The cause of a failure is the end of a program's output, which is never cut.

@@ -44,6 +44,14 @@ func completeItems(job jobtype.Job) ([]jobtype.BatchItem, error) {
 	return items, nil
 }
 
+// orEmpty returns an object for a block that the configuration leaves out, as a schema sees it.
+func orEmpty(block json.RawMessage) json.RawMessage {
+	if len(block) == 0 {
+		return json.RawMessage("{}")
+	}
+	return block
+}
+
 func object(what string, data json.RawMessage) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(data, &fields); err != nil {

@@ -33,6 +33,9 @@ type Compiled struct {
 
 // Compile checks the whole spec and builds the graph. files may be nil for a spec without sub-DAGs. The error is [Faults].
 func Compile(s *Spec, files Files) (*Compiled, error) {
+	if s.size == 0 {
+		return nil, Faults{{File: cmp.Or(s.file, "spec"), Message: "a Spec is made by Load: write the DAG as YAML or JSON"}}
+	}
 	return compiler{files: files, done: map[string]known{}}.compile(s, []string{s.file})
 }
 

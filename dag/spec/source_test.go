@@ -34,3 +34,12 @@ func TestCompileText(t *testing.T) {
 	_, err = spec.CompileText("d/rounds.yaml", travels, nil, nil)
 	require.ErrorContains(t, err, "a sub-DAG file cannot be read here")
 }
+
+// A Spec that a program fills in lacks what Load finds out, such as the kind of each task.
+func TestOnlyALoadedSpecIsCompiled(t *testing.T) {
+	t.Parallel()
+	for _, settings := range []*spec.Settings{nil, {}} {
+		_, err := spec.Compile(&spec.Spec{Version: 1, Name: "x", Tasks: []spec.Task{{ID: "a", Command: []string{"true"}, Settings: settings}}}, nil)
+		require.EqualError(t, err, "spec: a Spec is made by Load: write the DAG as YAML or JSON")
+	}
+}

@@ -41,7 +41,7 @@ const (
 	MaxDuration = jobtype.Duration(36500 * 24 * time.Hour)
 )
 
-// Spec is a document as written, before fan-out.
+// Spec is a document as written, before fan-out. Only [Load] makes one: a program that builds a DAG writes it as JSON.
 type Spec struct {
 	Version       int
 	Name          string

@@ -26,9 +26,7 @@ type Case struct {
 
 // Check is the conformance test of a handler, in sub-tests:
 //   - The descriptor is valid and stable; its schemas compile and accept the case.
-//   - Detection is deterministic, emits valid proposals, accepts a full sink and ends with its
-//
-// context.
+//   - Detection is deterministic, emits valid proposals, accepts a full sink and ends with its context.
 //   - A job ends with its context, canceled before its start or in the middle.
 //   - A job succeeds, and succeeds again when repeated.
 func Check(t *testing.T, handler jobtype.Handler, c Case) {

@@ -280,3 +280,29 @@ func TestBatchOf(t *testing.T) {
 	require.Len(t, plain.Items(), 1, "a job without a batch is one item")
 	assert.Equal(t, "a", plain.Items()[0].DedupeKey)
 }
+
+// optional is a handler whose blocks may all be left out.
+type optional struct{}
+
+func (optional) Descriptor() jobtype.Descriptor {
+	block := json.RawMessage(`{"type": "object"}`)
+	return jobtype.Descriptor{Name: "optional", Params: block, DetectSettings: block, ExecuteSettings: block}
+}
+
+func (optional) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	if err := errors.Join(json.Unmarshal(in.Params, new(struct{})), json.Unmarshal(in.Settings, new(struct{}))); err != nil {
+		return err
+	}
+	return out.Emit(ctx, jobtype.Proposal{DedupeKey: "a"})
+}
+
+func (optional) Execute(_ context.Context, job jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+	return jobtype.Result{}, errors.Join(json.Unmarshal(job.Params, new(struct{})), json.Unmarshal(job.Settings, new(struct{})))
+}
+
+// A handler gets an empty object for a block that is left out, as from a worker.
+func TestMissingBlocksAreEmptyObjects(t *testing.T) {
+	t.Parallel()
+	Check(t, optional{}, Case{})
+	require.NoError(t, Execute(t.Context(), optional{}, jobtype.Job{}).Err)
+}

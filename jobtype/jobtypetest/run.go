@@ -31,7 +31,16 @@ func withInputDefaults(handler jobtype.Handler, in jobtype.DetectInput) jobtype.
 	in.WorkerID = cmp.Or(in.WorkerID, TestWorkerID)
 	in.Sequence = cmp.Or(in.Sequence, 1)
 	in.MaxResults = cmp.Or(in.MaxResults, jobtype.DefaultPolicy().MaxJobsPerDetection)
+	in.Params, in.Settings = orEmpty(in.Params), orEmpty(in.Settings)
 	return in
+}
+
+// orEmpty returns an object for a missing block, as a worker does.
+func orEmpty(block json.RawMessage) json.RawMessage {
+	if len(block) == 0 {
+		return json.RawMessage("{}")
+	}
+	return block
 }
 
 // JobOf returns the job of a proposal: params overlaid, first attempt. settings is the `execute:` block.
@@ -84,6 +93,7 @@ func withJobDefaults(job jobtype.Job) jobtype.Job {
 	job.WorkerID = cmp.Or(job.WorkerID, TestWorkerID)
 	job.Attempt = cmp.Or(job.Attempt, 1)
 	job.Fence = cmp.Or(job.Fence, int64(job.Attempt))
+	job.Params, job.Settings = orEmpty(job.Params), orEmpty(job.Settings)
 	return job
 }
 

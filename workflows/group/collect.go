@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/workflows/run"
@@ -115,6 +116,9 @@ func (r *groupRun) collectDetection(done *detection) {
 	if err != nil {
 		ending := run.EndingOfError(err, done.worker)
 		event.Failure, event.Message = ending.Failure, ending.Message
+		if ending.Unreported && ending.Failure == contract.FailureTimeout {
+			event.Message = explain.TextDetectionTimeout(r.core.Policy().DetectionTimeout)
+		}
 	}
 	r.loop.Step(event)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
@@ -35,4 +36,16 @@ func TestAStalledHandlerIsNotCalledALostWorker(t *testing.T) {
 		require.Len(t, result.Errors, 1)
 		assert.Contains(t, result.Errors[0].Message, want)
 	}
+}
+
+// The server ends a detection as soon as the worker does; its error must name the setting, too.
+func TestADetectionOverItsTimeoutNamesIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.detect = func(contract.DetectActivityInput) error {
+		return temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil)
+	}
+	result := b.run(jobtype.Policy{DetectionTimeout: jobtype.Duration(3 * time.Second)})
+	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
+	assert.Contains(t, result.Reason, "over the detection timeout of 3s")
 }

@@ -76,6 +76,11 @@ func TestSummary(t *testing.T) {
 		"  /srv/vol-07: out of memory",
 		"  … and 685 more failed: roundsman show group/x",
 	}, Summary(ended("group/x", many), nil)[1:])
+
+	// Refused proposals without a key.
+	refused := completed()
+	refused.Errors = []contract.JobError{{Message: "proposal refused: a"}, {Message: "proposal refused: b"}, {Message: "proposal refused: b"}}
+	assert.Equal(t, []string{"  2 × proposal refused: b", "  proposal refused: a"}, Summary(ended("group/x", refused), nil)[1:])
 }
 
 func TestLinesAreFewButSayWhatMatters(t *testing.T) {

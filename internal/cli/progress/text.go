@@ -55,13 +55,16 @@ func Summary(snapshot starter.Snapshot, own *ui.Renaming) []string {
 // failureLine returns the message with its item, or with the number of items and one example.
 func failureLine(kind starter.Kind, failure explain.Failure) string {
 	key := ui.Shorten(cmp.Or(failure.Example.DedupeKey, failure.Example.JobID), 60)
+	message := shorten(cmp.Or(failure.Message, "no reason was kept"), maxMessage)
 	switch {
+	case failure.Count > 1 && key == "": // A refused proposal without a key.
+		return fmt.Sprintf("%d × %s", failure.Count, message)
 	case failure.Count > 1:
-		return fmt.Sprintf("%d × %s (such as %s)", failure.Count, shorten(cmp.Or(failure.Message, "no reason was kept"), maxMessage), key)
+		return fmt.Sprintf("%d × %s (such as %s)", failure.Count, message, key)
 	case kind == starter.KindDAG:
 		return failedItem(failure.Example)
 	}
-	return key + ": " + shorten(failure.Message, maxMessage)
+	return strings.TrimPrefix(key+": "+message, ": ")
 }
 
 func failedItem(item contract.JobError) string {

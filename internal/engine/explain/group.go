@@ -47,6 +47,11 @@ func TextDetectionFailed(worker, message string) string {
 	return fmt.Sprintf("detection on %s: %s", worker, message)
 }
 
+// TextDetectionTimeout is the error of a detection that the server has ended.
+func TextDetectionTimeout(timeout jobtype.Duration) string {
+	return "over the detection timeout of " + timeout.String()
+}
+
 // TextDetectorsLack is the error of a detection whose program no worker has.
 func TextDetectorsLack(workers int, message string) string {
 	return fmt.Sprintf("none of %d workers that detect has the program: %s", workers, message)

@@ -145,3 +145,15 @@ func TestApplyNamesWhyTheFleetsHandlersAreUnknown(t *testing.T) {
 		Complains("roundsman: the handlers of workers could not be read", "CONTROL_PLANE_DOWN", path+":3:18: job_types.far.handler: this binary does not have the handler, and whether a worker has it is not known")
 	assert.NotContains(t, o.Stderr, "there is no handler")
 }
+
+// TestAFaultHidesNoHandlersOfWorkers: next to a fault of its own, every handler of a worker was a fault, too: "there is no
+// handler weed-vacuum: did you mean vacuum?"
+func TestAFaultHidesNoHandlersOfWorkers(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	path := h.write("version: 1\njob_types:\n  vacuum: {handler: weed-vacuum}\n  far: {handler: weed-far, schedule: {every: soon}}\n")
+	for _, command := range []string{"apply", "plan"} {
+		o := h.run(command, "--config", path).Exits(ui.ExitUsage).Complains("job_types.far.schedule.every")
+		assert.NotContains(t, o.Stderr, "there is no handler", command)
+	}
+}

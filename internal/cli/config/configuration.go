@@ -343,11 +343,16 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 
 // The configuration is read with the handlers of this binary and of the fleet. The caller closes the client.
 func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config, error) {
-	// Other faults are reported first, because they need no server.
 	loaded, err := c.Load(ctx, nil)
 	var faults config.Faults
-	if err != nil && (!errors.As(err, &faults) || !c.fleetMayHelp(ctx)) {
+	if err != nil && !errors.As(err, &faults) {
 		return nil, nil, err
+	}
+	if err != nil {
+		// Other faults are reported first and alone: they need no server, and only the fleet shows which handlers are missing.
+		if other := c.otherFaults(ctx); other != nil {
+			return nil, nil, other
+		}
 	}
 	client, dialErr := c.Connect(ctx)
 	if dialErr != nil {
@@ -381,13 +386,16 @@ func unread(faults config.Faults, cause error) error {
 	return errors.Join(fmt.Errorf("the handlers of workers could not be read (--allow-unregistered accepts all): %w", cause), ui.Faulty(faults))
 }
 
-func (c *commands) fleetMayHelp(ctx *cli.Context) bool {
+// otherFaults are those of a configuration whose handlers all exist.
+func (c *commands) otherFaults(ctx *cli.Context) error {
 	options, err := c.LoadOptions()
 	if err != nil {
-		return false
+		return err
 	}
 	options.AllowUnregistered = true
 	options.Files = c.ConfigFiles(ctx)
-	_, err = config.Load(options)
-	return err == nil
+	if _, err = config.Load(options); err != nil {
+		return ui.Faulty(err)
+	}
+	return nil
 }

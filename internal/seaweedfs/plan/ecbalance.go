@@ -44,6 +44,7 @@ type shardNode struct {
 	place place
 	slots int64
 	count int
+	free  int64 // shards
 	full  bool
 	held  map[uint32]*held // by volume
 	disks []shardDisk
@@ -112,6 +113,7 @@ func shardNodes(t Topology, settings ECBalanceSettings) []*shardNode {
 				continue
 			}
 			n.slots += max(1, d.Max-int64(len(d.Volumes)))
+			n.free += freeShards(d)
 			n.full = n.full || d.TotalBytes > 0 && float64(d.TotalBytes-min(d.TotalBytes, d.FreeBytes)) >= fullDisk*float64(d.TotalBytes)
 			for _, e := range d.Shards {
 				n.take(e)
@@ -128,6 +130,9 @@ func shardNodes(t Topology, settings ECBalanceSettings) []*shardNode {
 	}
 	return nodes
 }
+
+// A server without a free slot refuses a copy.
+func (n *shardNode) takes() bool { return !n.full && n.free > 0 }
 
 func (n *shardNode) take(e Shards) {
 	h := n.held[e.ID]
@@ -160,32 +165,44 @@ func (n *shardNode) of(id uint32) []uint32 {
 	return nil
 }
 
+// Racks get even shares. No share puts more shards on one server than may be lost, if another server has room for them.
 func spread(nodes []*shardNode, id uint32, rules Spread) (ShardMove, bool) {
 	if move, ok := dedup(nodes, id); ok {
 		return move, true
 	}
 	centers, racks, total := counts(nodes, id)
-	perRack := (total + len(racks) - 1) / len(racks)
+	perRack := evenShare(total, racks)
 	ordered := byShards(nodes, id)
 	for _, from := range ordered {
-		if len(from.of(id)) == 0 {
+		have := len(from.of(id))
+		if have == 0 {
 			break // Those after it have none either.
 		}
+		var rescue *shardNode
 		for _, to := range slices.Backward(ordered) {
-			if to.full || from == to || !rules.allowsMove(from, to, id, centers, racks) {
+			if !to.takes() || from == to || !rules.allowsMove(from, to, id, centers, racks) {
 				continue
 			}
-			crosses := from.place.rack != to.place.rack
-			if crosses && racks[from.place.rack] > perRack && racks[to.place.rack] < perRack {
+			crosses, there := from.place.rack != to.place.rack, len(to.of(id))
+			safe := there < maxPerDomain || there+1 < have
+			if crosses && safe && racks[from.place.rack] > perRack && racks[to.place.rack] < perRack {
 				return book(from, to, id, CrossRack), true
 			}
-			if !crosses && len(from.of(id)) > len(to.of(id))+1 {
+			if !crosses && have > there+1 {
 				return book(from, to, id, WithinRack), true
 			}
+			if rescue == nil && have > maxPerDomain && there < maxPerDomain {
+				rescue = to
+			}
+		}
+		if rescue != nil {
+			return book(from, rescue, id, CrossRack), true
 		}
 	}
 	return ShardMove{}, false
 }
+
+func evenShare(total int, racks map[rack]int) int { return (total + len(racks) - 1) / len(racks) }
 
 func counts(nodes []*shardNode, id uint32) (centers map[string]int, racks map[rack]int, total int) {
 	centers, racks = map[string]int{}, map[rack]int{}
@@ -239,7 +256,7 @@ func dedup(nodes []*shardNode, id uint32) (ShardMove, bool) {
 	return ShardMove{}, false
 }
 
-// The target of an even move is in the same rack or has none of the volume.
+// The target of an even move is in the same rack, or has none of the volume and is in a rack below its share.
 func even(nodes []*shardNode, settings ECBalanceSettings, planned map[uint32]bool) (ShardMove, bool) {
 	ordered := slices.Clone(nodes)
 	slices.SortStableFunc(ordered, func(a, b *shardNode) int { return cmp.Compare(b.load(0), a.load(0)) })
@@ -249,15 +266,17 @@ func even(nodes []*shardNode, settings ECBalanceSettings, planned map[uint32]boo
 	}
 	mean := sum / float64(len(ordered))
 	for _, to := range slices.Backward(ordered) {
-		if to.full || mean == 0 || (from.load(0)-to.load(0))/mean <= settings.Threshold || to.load(1) > from.load(-1) {
+		if !to.takes() || mean == 0 || (from.load(0)-to.load(0))/mean <= settings.Threshold || to.load(1) > from.load(-1) {
 			continue
 		}
 		for _, id := range sortedVolumes(from) {
-			if planned[id] || len(to.of(id)) >= len(from.of(id)) || from.place.rack != to.place.rack && len(to.of(id)) > 0 ||
+			crosses := from.place.rack != to.place.rack
+			if planned[id] || len(to.of(id)) >= len(from.of(id)) || crosses && len(to.of(id)) > 0 ||
 				!settings.Filter.volume(Volume{Collection: from.held[id].collection}, 0) {
 				continue
 			}
-			if centers, racks, _ := counts(nodes, id); !settings.Spread.allowsMove(from, to, id, centers, racks) {
+			centers, racks, total := counts(nodes, id)
+			if crosses && racks[to.place.rack] >= evenShare(total, racks) || !settings.Spread.allowsMove(from, to, id, centers, racks) {
 				continue
 			}
 			return book(from, to, id, Global), true
@@ -304,7 +323,9 @@ func book(from, to *shardNode, id uint32, phase Phase) ShardMove {
 	into.shards = append(into.shards, shard)
 	into.sizes[shard], into.disk[shard] = h.sizes[shard], disk.id
 	from.count--
+	from.free++
 	to.count++
+	to.free--
 	return ShardMove{Phase: phase, Volume: id, Collection: h.collection, Shard: shard, Source: from.place.server, Target: to.place.server, Disk: disk.id, Size: h.sizes[shard]}
 }
 

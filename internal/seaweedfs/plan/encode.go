@@ -201,24 +201,28 @@ func newRoom(t Topology) *room {
 	r := &room{}
 	for _, s := range t.Servers {
 		for _, d := range s.Disks {
-			ids := diskIDs(d)
-			used := int64(0)
-			for _, e := range d.Shards {
-				used += int64(bitsOf(e.Bits))
-			}
-			free := (min(d.Max, maxSlots)-int64(len(d.Volumes)))*shardsPerSlot - used
-			if d.Max <= 0 {
-				free = 1 << 20
-			}
+			ids, free := diskIDs(d), freeShards(d)
 			for _, id := range ids {
 				r.spots = append(r.spots, &spot{
-					place: placeOf(s), disk: id, tags: d.Tags, free: max(0, free) / int64(len(ids)),
+					place: placeOf(s), disk: id, tags: d.Tags, free: free / int64(len(ids)),
 					freeBytes: d.FreeBytes / uint64(len(ids)), knowsBytes: d.TotalBytes > 0,
 				})
 			}
 		}
 	}
 	return r
+}
+
+// freeShards is the number of shards that the free slots of a disk take.
+func freeShards(d Disk) int64 {
+	if d.Max <= 0 {
+		return 1 << 20
+	}
+	used := int64(0)
+	for _, e := range d.Shards {
+		used += int64(bitsOf(e.Bits))
+	}
+	return max(0, (min(d.Max, maxSlots)-int64(len(d.Volumes)))*shardsPerSlot-used)
 }
 
 func diskIDs(d Disk) []uint32 {

@@ -168,16 +168,16 @@ func TestDetectStopsAProgramThatPrintsForEver(t *testing.T) {
 func TestDetectFailures(t *testing.T) {
 	t.Parallel()
 	for want, settings := range map[string]block{
-		"sh exited with status 3: disk on fire":                                shell(`echo item; echo disk on fire >&2; exit 3`),
-		"exited with status 1 and said nothing":                                shell(`exit 1`),
-		"killed by a signal (killed)":                                          shell(`kill -9 $$`),
-		`command "no-such-program-anywhere" cannot be started`:                 {"command": []string{"no-such-program-anywhere"}},
-		"detect: the command handler needs the block `detect: {command: [...]": nil,
-		`map has no entry for key "dri"`:                                       shell(`true`, "{{.Params.dri}}"),
-		"working directory: stat /no/such/dir":                                 {"command": []string{"true"}, "dir": "/no/such/dir"},
-		"detect.command[0]: the template rendered to nothing":                  {"command": []string{"{{.Params.empty}}"}},
-		"detect.command[1]: the value \"a\\x00b\" holds a NUL byte":            {"command": []string{"echo", "{{.Params.nul}}"}},
-		"detect.exit_codes.permanent":                                          {"command": []string{"true"}, "exit_codes": block{"permanent": []int{1}}},
+		"sh exited with status 3: disk on fire":                     shell(`echo item; echo disk on fire >&2; exit 3`),
+		"exited with status 1 and said nothing":                     shell(`exit 1`),
+		"killed by a signal (killed)":                               shell(`kill -9 $$`),
+		`command "no-such-program-anywhere" cannot be started`:      {"command": []string{"no-such-program-anywhere"}},
+		"detect.command: name a program":                            nil,
+		`map has no entry for key "dri"`:                            shell(`true`, "{{.Params.dri}}"),
+		"working directory: stat /no/such/dir":                      {"command": []string{"true"}, "dir": "/no/such/dir"},
+		"detect.command[0]: the template rendered to nothing":       {"command": []string{"{{.Params.empty}}"}},
+		"detect.command[1]: the value \"a\\x00b\" holds a NUL byte": {"command": []string{"echo", "{{.Params.nul}}"}},
+		"detect.exit_codes.permanent":                               {"command": []string{"true"}, "exit_codes": block{"permanent": []int{1}}},
 	} {
 		in := jobtype.DetectInput{Params: json.RawMessage(`{"empty":"","nul":"a\u0000b"}`)}
 		if settings == nil {

@@ -266,7 +266,7 @@ func TestExecuteRunsTheJobsOwnCommandLine(t *testing.T) {
 
 	require.ErrorContains(t, run(nil, "echo", "a\x00b").Err, "holds a NUL byte")
 	require.ErrorContains(t, run(nil, "", "x").Err, "there is no program to start")
-	require.ErrorContains(t, run(nil).Err, "execute: the command handler needs")
+	require.ErrorContains(t, run(nil).Err, "execute.command: name a program")
 }
 
 // TestLineIsWhatRuns: operators see the command line that the program gets.

@@ -425,3 +425,22 @@ func TestSignsOfLifeKeepAJob(t *testing.T) {
 		assert.Equal(t, "done", state.Result.Summary)
 	})
 }
+
+func TestItemsOfABatchHaveParams(t *testing.T) {
+	t.Parallel()
+	var job jobtype.Job
+	b := executing(t, func(_ context.Context, got jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+		job = got
+		return jobtype.Result{}, nil
+	})
+	d := b.activities.descriptors["fake"]
+	d.Batches = true
+	b.activities.descriptors["fake"] = d
+	in := input("")
+	in.Job.Batch = []jobtype.BatchItem{{DedupeKey: "a"}, {DedupeKey: "b"}}
+	b.run(t, in)
+	require.Len(t, job.Items(), 2)
+	for _, item := range job.Items() {
+		assert.JSONEq(t, `{}`, string(item.Params))
+	}
+}

@@ -39,7 +39,7 @@ func completeItems(job jobtype.Job) ([]jobtype.BatchItem, error) {
 		if err != nil {
 			return nil, fmt.Errorf("item %d of the batch: %w", i+1, err)
 		}
-		items[i].Params, items[i].Labels = params, job.Labels
+		items[i].Params, items[i].Labels = orEmpty(params), job.Labels
 	}
 	return items, nil
 }

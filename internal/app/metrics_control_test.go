@@ -157,7 +157,7 @@ func TestPromtoolAcceptsTheRules(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", alertsFile).CombinedOutput()
 	require.NoError(t, err, string(out))
-	assert.Contains(t, string(out), "11 rules found")
+	assert.Contains(t, string(out), "12 rules found")
 	broken := bytes.ReplaceAll(mustRead(t, alertsFile), []byte("absent("), []byte("absent_("))
 	file := t.TempDir() + "/broken.yaml"
 	require.NoError(t, os.WriteFile(file, broken, 0o600))

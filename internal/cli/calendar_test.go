@@ -73,9 +73,11 @@ func TestPastAndComingStarts(t *testing.T) {
 	alone, _ := read("past", "quick", "--since", around, "--until", edge.At.Add(time.Second).Format(time.RFC3339))
 	require.Len(t, alone, 1, "from the instant on, until a second later")
 	assert.True(t, alone[0].At.Equal(edge.At))
+	before, _ := read("past", "quick", "--until", around)
+	assert.Contains(t, before, edge, "a day until the instant")
 	tomorrow := time.Now().Add(23 * time.Hour).Format(time.RFC3339)
 	next, _ := read("next", "quick", "--since", tomorrow)
-	assert.InDelta(t, 360, len(next), 2)
+	assert.InDelta(t, 8640, len(next), 1, "a day from the instant on")
 	next, quick := read("next", "quick", "--since", "now")
 	assert.InDelta(t, 8640, len(next), 1)
 	assert.Positive(t, quick[string(contract.CodeLaneBusy)], "both are in one lane")
@@ -83,5 +85,7 @@ func TestPastAndComingStarts(t *testing.T) {
 	assert.InDelta(t, 8640, len(next), 1)
 	assert.InDelta(t, len(next), 2*crowded["skipped"], 4, "every other tick finds the run before open")
 	assert.Positive(t, crowded[string(contract.CodeOverlap)])
-	h.run("schedule", "--since", "8d").Exits(ui.ExitUsage).Complains("reach 7 days")
+	for _, bounds := range [][]string{{"--since", "8d"}, {"--until", "8d"}, {"--since", time.Now().AddDate(0, 0, 8).Format(time.RFC3339)}} {
+		h.run(append([]string{"schedule"}, bounds...)...).Exits(ui.ExitUsage).Complains("reach 7 days")
+	}
 }

@@ -230,9 +230,12 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("cancel", "slow").Exits(ui.ExitFailed).Complains("already ended")
 
 	// Without a reason it is the same request as the Web UI's button.
-	interrupt := h.background("start", "slow", "--watch")
+	watching := h.begin("start", "slow", "--watch")
+	watching.waitFor(t, "slow")
 	h.eventually("running", "show", "slow/job-00001")
-	interrupt().Exits(ui.ExitFailed).Complains("interrupted: group/slow-", "continues; follow it with `roundsman watch group/slow-")
+	assert.Equal(t, ui.ExitFailed, watching.code())
+	assert.Contains(t, watching.err.String(), "interrupted: group/slow-")
+	assert.Contains(t, watching.err.String(), "continues; follow it with `roundsman watch group/slow-")
 	h.run("cancel", "slow", "--wait").OK()
 	h.run("show", "slow@").OK().Says("canceled")
 }

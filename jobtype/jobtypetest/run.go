@@ -93,7 +93,9 @@ func withJobDefaults(job jobtype.Job) jobtype.Job {
 	job.WorkerID = cmp.Or(job.WorkerID, TestWorkerID)
 	job.Attempt = cmp.Or(job.Attempt, 1)
 	job.Fence = cmp.Or(job.Fence, int64(job.Attempt))
-	job.Params, job.Settings = orEmpty(job.Params), orEmpty(job.Settings)
+	if len(job.Argv) == 0 {
+		job.Params, job.Settings = orEmpty(job.Params), orEmpty(job.Settings)
+	}
 	return job
 }
 

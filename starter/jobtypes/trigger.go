@@ -58,7 +58,8 @@ func (e *AlreadyRunningError) Error() string {
 }
 
 // Trigger starts a group now, also of a paused job type, and waits until it exists. If the last group still runs,
-// policy.overlap decides: skip gives an [*AlreadyRunningError], and so does buffer_one behind a waiting group.
+// policy.overlap decides: skip gives an [*AlreadyRunningError], and so does buffer_one behind a waiting group. If ctx ends
+// after the request, the error is a [*starter.GivenUpError], and the group may start all the same.
 func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	s := c.schedules()
 	before, err := s.readOwned(ctx, name)
@@ -70,7 +71,7 @@ func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	if was == nil {
 		triggered, err = s.triggerAt(ctx, name, at, before)
 	}
-	if err == nil {
+	if _, sent := errors.AsType[*starter.GivenUpError](err); sent || err == nil {
 		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID})
 	}
 	return triggered, err
@@ -98,7 +99,12 @@ func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, bef
 	if err != nil {
 		return Triggered{}, err
 	}
-	return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
+	triggered, err := s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
+	if err != nil && ctx.Err() != nil {
+		triggered.WorkflowID = groupAt(name, at)
+		err = &starter.GivenUpError{Asked: "start of " + name, Cause: context.Cause(ctx)}
+	}
+	return triggered, err
 }
 
 func groupAt(name string, at time.Time) string {

@@ -156,7 +156,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 	if spec.Batch != nil {
 		call.input.BatchBy = spec.Batch.By
 	}
-	r.detecting = append(r.detecting, &detection{attempt: d.Attempt, worker: d.ID, future: callDetect(ctx, call), cancel: cancel})
+	r.detecting = append(r.detecting, &detection{attempt: d.Attempt, worker: d.ID, timeout: d.Timeout, future: callDetect(ctx, call), cancel: cancel})
 }
 
 // A job with a DAG is a child workflow without a worker. Its tasks use the proposal's node or labels as defaults.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
@@ -117,7 +119,7 @@ func (r *groupRun) collectDetection(done *detection) {
 		ending := run.EndingOfError(err, done.worker)
 		event.Failure, event.Message = ending.Failure, ending.Message
 		if ending.Unreported && ending.Failure == contract.FailureTimeout {
-			event.Message = explain.TextDetectionTimeout(r.core.Policy().DetectionTimeout)
+			event.Message = explain.TextDetectionTimeout(jobtype.Duration(done.timeout.Round(time.Millisecond)))
 		}
 	}
 	r.loop.Step(event)

@@ -63,6 +63,7 @@ type order struct {
 type detection struct {
 	attempt int
 	worker  string
+	timeout time.Duration
 	future  workflow.Future
 	cancel  workflow.CancelFunc
 }

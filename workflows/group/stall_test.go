@@ -41,11 +41,16 @@ func TestAStalledHandlerIsNotCalledALostWorker(t *testing.T) {
 // The server ends a detection as soon as the worker does; its error must name the setting, too.
 func TestADetectionOverItsTimeoutNamesIt(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.detect = func(contract.DetectActivityInput) error {
-		return temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil)
+	late := func(policy jobtype.Policy) contract.JobGroupResult {
+		b := newBench(t)
+		b.detect = func(contract.DetectActivityInput) error {
+			return temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil)
+		}
+		return b.run(policy)
 	}
-	result := b.run(jobtype.Policy{DetectionTimeout: jobtype.Duration(3 * time.Second)})
+	result := late(jobtype.Policy{DetectionTimeout: jobtype.Duration(3 * time.Second)})
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.Contains(t, result.Reason, "over the detection timeout of 3s")
+	ending := late(jobtype.Policy{DetectionTimeout: jobtype.Duration(time.Hour), MaxRuntime: jobtype.Duration(20 * time.Second)})
+	assert.NotContains(t, ending.Reason, "1h", "the rest of the run's time was the limit")
 }

@@ -18,6 +18,9 @@ import (
 const (
 	// around is the reach of the time line, each way.
 	around = 24 * time.Hour
+	// furthest is the limit of the time line. A time may be as old as its typing takes.
+	furthest = 7 * 24 * time.Hour
+	typing   = time.Minute
 	// folded bounds the coming starts of one job type that are listed one by one.
 	folded = 24
 )
@@ -25,7 +28,7 @@ const (
 func (c *commands) schedule() *cli.Command {
 	return &cli.Command{
 		Name: "schedule", ArgsUsage: "[NAME...]", Usage: "past and coming starts: ran, skipped, missed",
-		Description: `The time line reaches 24 hours back and ahead. Coming starts follow schedules, windows, lanes and the usual durations. A job
+		Description: `The time line reaches 24 hours back and ahead: of now, or of --since ahead or --until in the past alone. Coming starts follow schedules, windows, lanes and the usual durations. A job
 type that is due more than hourly has one line. STATE is ran, open, waiting, skipped, missed or due.
 
 Examples:
@@ -53,13 +56,20 @@ func (c *commands) reach(ctx *cli.Context) (since, until time.Time, err error) {
 	if err != nil {
 		return since, until, ui.Faulty(err)
 	}
+	center := time.Duration(0) // from now
+	switch {
+	case !until.IsZero() && until.Before(now):
+		center = until.Sub(now)
+	case since.After(now):
+		center = since.Sub(now)
+	}
 	if since.IsZero() {
-		since = now.Add(-around)
+		since = now.Add(max(center-around, -furthest))
 	}
 	if until.IsZero() {
-		until = now.Add(around)
+		until = now.Add(min(center+around, furthest))
 	}
-	if most := 7*24*time.Hour + time.Minute; now.Sub(since) > most || until.Sub(now) > most {
+	if now.Sub(since) > furthest+typing || until.Sub(now) > furthest+typing || until.Before(since) {
 		return since, until, ui.Usagef("--since and --until reach 7 days back and ahead at most")
 	}
 	return since, until, nil

@@ -114,6 +114,9 @@ func (a Accepts) item(ctx context.Context, resolver refs.Resolver, t Target) (Ta
 
 func (a Accepts) named(ctx context.Context, client *starter.Client, t Target) (Target, error) {
 	kinds, silent := refs.Of(client).Kinds(ctx, t.Parsed.Name, a.Named)
+	if a.Changes && len(kinds) == 0 && silent != nil { // A change does not guess: the name may be that of a worker.
+		return t, silent
+	}
 	switch {
 	case len(kinds) > 1:
 		var forms strings.Builder
@@ -132,7 +135,7 @@ func (a Accepts) named(ctx context.Context, client *starter.Client, t Target) (T
 			return t, err
 		}
 	}
-	if silent != nil { // Without a control plane the name may be that of a worker.
+	if silent != nil {
 		return t, silent
 	}
 	wanted := slices.Clone(a.Named)

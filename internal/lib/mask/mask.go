@@ -150,12 +150,15 @@ func find(form, text []byte) int {
 
 // code returns the length of the terminal code at the beginning of text, 0 without one, and -1 if more text decides.
 func code(text []byte) int {
+	final := byte('0') // Such as ESC ( B, of tput sgr0.
 	for i, b := range text[:min(len(text), maxCode)] {
 		switch {
-		case i == 0 && b == 0x1b, i == 1 && b == '[':
-		case i < 2, b < ' ', b > '~':
+		case i == 0 && b == 0x1b:
+		case i == 0, b < ' ', b > '~', i == 1 && strings.IndexByte("]PX^_k", b) >= 0:
 			return 0
-		case b >= '@':
+		case i == 1 && b == '[':
+			final = '@'
+		case b >= final:
 			return i + 1
 		}
 	}

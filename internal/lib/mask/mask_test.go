@@ -81,7 +81,7 @@ func TestReaderProperty(t *testing.T) {
 	})
 }
 
-var codes = regexp.MustCompile("\x1b\\[[0-9;]*[mK]")
+var codes = regexp.MustCompile("\x1b(\\[[0-9;]*[mK]|\\(B)")
 
 // TestTerminalCodesHideNoSecret: what a terminal shows has no secret, wherever the codes are and the output is cut.
 func TestTerminalCodesHideNoSecret(t *testing.T) {
@@ -92,7 +92,7 @@ func TestTerminalCodesHideNoSecret(t *testing.T) {
 		printed.WriteString(rapid.StringMatching(`[hu\x1b\[ ]{0,5}`).Draw(t, "before"))
 		for _, b := range secret {
 			printed.WriteRune(b)
-			printed.WriteString(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\x1b[01;31m", "\x1b[K", "\x1b[m", "\x1b[38;5;196m"}), 0, 3).Draw(t, "codes"), ""))
+			printed.WriteString(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\x1b[01;31m", "\x1b[K", "\x1b(B\x1b[m", "\x1b[38;5;196m"}), 0, 3).Draw(t, "codes"), ""))
 		}
 		printed.WriteString(rapid.StringMatching(`[hu\x1b\[ ]{0,5}`).Draw(t, "after"))
 		out, err := io.ReadAll(mask.New([]string{secret}).Reader(&pieces{printed.String(), rapid.SliceOfN(rapid.IntRange(0, 12), 0, 40).Draw(t, "sizes")}))

@@ -3,6 +3,7 @@ package runend
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -40,8 +41,8 @@ type Watcher struct {
 	mu    sync.Mutex
 	names map[string]bool
 	last  map[string]time.Time
-	// listed are the applied job types of the last list.
-	listed []string
+	// listed are the job types that a list had.
+	listed map[string]bool
 
 	applied struct {
 		sync.Mutex
@@ -99,14 +100,15 @@ func (w *Watcher) addApplied() {
 	}
 }
 
-// dropDeleted removes the series of job types that were in the last list and are not in this one.
+// dropDeleted removes the series of job types that an earlier list had and this one has not, also those that the end of an
+// open run has made again.
 func (w *Watcher) dropDeleted(names []string) {
 	applied := map[string]bool{}
 	for _, name := range names {
 		applied[name] = true
 	}
-	for _, name := range w.listed {
-		if applied[name] {
+	for name := range w.listed {
+		if applied[name] || !w.names["type/"+name] {
 			continue
 		}
 		series := prometheus.Labels{"job_type": name}
@@ -117,13 +119,13 @@ func (w *Watcher) dropDeleted(names []string) {
 		delete(w.last, name)
 		delete(w.names, "type/"+name)
 	}
-	w.listed = names
+	maps.Copy(w.listed, applied)
 }
 
 // New returns a Watcher that reads results with reader.
 func New(reader converter.DataConverter, log *slog.Logger) *Watcher {
 	return &Watcher{
-		reader: reader, log: log, names: map[string]bool{}, last: map[string]time.Time{}, numbers: newJobValues(),
+		reader: reader, log: log, names: map[string]bool{}, listed: map[string]bool{}, last: map[string]time.Time{}, numbers: newJobValues(),
 		groups: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "roundsman_runs_total", Help: "Runs of job types that this control plane brought to their end, by outcome.",
 		}, []string{"job_type", "outcome"}),

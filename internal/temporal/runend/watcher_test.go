@@ -213,3 +213,20 @@ func TestWarningsAreCounted(t *testing.T) {
 	}
 	assert.InDelta(t, 3, total, 0, "%v", p.values("roundsman_warnings_total"))
 }
+
+func TestTheLastRunOfADeletedJobTypeLeavesNoSeries(t *testing.T) {
+	t.Parallel()
+	p, applied := newPlay(t), []string{"scrub", "gone"}
+	p.Seed(func(context.Context) (Applied, error) { return Applied{Names: applied}, nil })
+	p.values("roundsman_runs_total")
+	p.forget()
+	applied = []string{"scrub"}
+	p.values("roundsman_runs_total")
+	p.answer("group/gone-1", nil, completed(t, contract.JobGroupResult{
+		JobType: "gone", Outcome: contract.OutcomeCanceled, Record: contract.RunRecord{LastSuccess: time.Unix(100, 0)},
+	}))
+	p.forget()
+	assert.NotContains(t, p.values("roundsman_runs_total"), "gone canceled")
+	assert.NotContains(t, p.values("roundsman_last_success_timestamp_seconds"), "gone")
+}
+

@@ -2,6 +2,7 @@ package jobtypes
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,42 @@ func TestATriggerIsAuditedByItsRepetition(t *testing.T) {
 		assert.Equal(t, []string{"one/jobtype.run/" + groupAt("scrub", at), name}, []string{server.recorded[0].ID, server.recorded[0].Detail})
 		assert.Equal(t, server.recorded[0].ID, server.recorded[1].ID, "the audit log keeps one of them")
 	}
+}
+
+// interrupting is a server whose caller leaves as soon as a trigger is accepted.
+type interrupting struct {
+	*oneSchedule
+
+	leave func()
+}
+
+type interruptingCalls struct {
+	oneScheduleCalls
+
+	leave func()
+}
+
+func (s interrupting) WorkflowService() workflowservice.WorkflowServiceClient {
+	return interruptingCalls{oneScheduleCalls{server: s.oneSchedule}, s.leave}
+}
+
+func (s interruptingCalls) PatchSchedule(context.Context, *workflowservice.PatchScheduleRequest, ...grpc.CallOption) (*workflowservice.PatchScheduleResponse, error) {
+	s.leave()
+	return &workflowservice.PatchScheduleResponse{}, nil
+}
+
+// TestAnInterruptedStartIsAudited: Ctrl-C takes no request back.
+func TestAnInterruptedStartIsAudited(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	types, _ := scheduled(t, scrub("/a"))
+	triggered, err := Of(starter.New(interrupting{types, leave}, "", nil)).Trigger(ctx, "scrub")
+	givenUp, is := errors.AsType[*starter.GivenUpError](err)
+	require.True(t, is, "%v", err)
+	assert.ErrorIs(t, givenUp, context.Canceled)
+	require.Len(t, types.recorded, 1)
+	assert.Equal(t, "jobtype.run", types.recorded[0].Action)
+	assert.Equal(t, triggered.WorkflowID, types.recorded[0].Object)
 }
 
 // halfway is a server that creates one job type, and hangs at the others.

@@ -3,6 +3,7 @@ package jobtypes
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -71,7 +72,7 @@ func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	if was == nil {
 		triggered, err = s.triggerAt(ctx, name, at, before)
 	}
-	if _, sent := errors.AsType[*starter.GivenUpError](err); sent || err == nil {
+	if isSent(err) {
 		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID})
 	}
 	return triggered, err
@@ -99,12 +100,7 @@ func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, bef
 	if err != nil {
 		return Triggered{}, err
 	}
-	triggered, err := s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
-	if err != nil && ctx.Err() != nil {
-		triggered.WorkflowID = groupAt(name, at)
-		err = &starter.GivenUpError{Asked: "start of " + name, Cause: context.Cause(ctx)}
-	}
-	return triggered, err
+	return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
 }
 
 func groupAt(name string, at time.Time) string {
@@ -135,7 +131,7 @@ func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, 
 	for time.Since(sent) < triggerWait {
 		now, err := s.readOwned(ctx, name)
 		if err != nil {
-			return Triggered{}, err
+			return leftAfter(ctx, name, workflowID, err)
 		}
 		action := started(now.info, workflowID)
 		if action == nil && time.Since(sent) > foreignActionAge {
@@ -155,11 +151,24 @@ func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, 
 			return Triggered{RunRef: starter.RunRef{WorkflowID: workflowID}, Buffered: true}, nil
 		}
 		if err := rpc.Wait(ctx, wait); err != nil {
-			return Triggered{}, fmt.Errorf("wait for the triggered group of %s: %w", name, err)
+			return leftAfter(ctx, name, workflowID, err)
 		}
 		wait = min(wait*3/2, 500*time.Millisecond)
 	}
 	return Triggered{}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman show %s`; the server may be overloaded", name, triggerWait, name)
+}
+
+// The group of a request may start after its caller has left.
+func leftAfter(ctx context.Context, name, workflowID string, err error) (Triggered, error) {
+	if ctx.Err() == nil {
+		return Triggered{}, fmt.Errorf("wait for the triggered group of %s: %w", name, err)
+	}
+	return Triggered{RunRef: starter.RunRef{WorkflowID: workflowID}}, &starter.GivenUpError{Asked: "start of " + name, Cause: context.Cause(ctx)}
+}
+
+func isSent(err error) bool {
+	_, givenUp := errors.AsType[*starter.GivenUpError](err)
+	return givenUp || err == nil
 }
 
 func firstNew(before, now *schedulepb.ScheduleInfo) *schedulepb.ScheduleActionResult {

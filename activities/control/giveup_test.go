@@ -11,7 +11,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
+	sdktest "go.temporal.io/sdk/testsuite"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/roundsman/roundsman/activities/control"
@@ -51,7 +51,7 @@ func TestAGivenUpAttemptKeepsItsCheckpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := &attempting{details: c.details}
-			var suite testsuite.WorkflowTestSuite
+			var suite sdktest.WorkflowTestSuite
 			env := suite.NewTestActivityEnvironment()
 			control.Register(env, control.New(run, contract.FleetConfig{}))
 			_, err := env.ExecuteActivity(contract.GiveUpActivity, contract.GiveUpInput{WorkflowID: "group/x", ActivityID: "job-00001#1", Worker: "node-a", Reason: "gone"})

@@ -229,4 +229,3 @@ func TestTheLastRunOfADeletedJobTypeLeavesNoSeries(t *testing.T) {
 	assert.NotContains(t, p.values("roundsman_runs_total"), "gone canceled")
 	assert.NotContains(t, p.values("roundsman_last_success_timestamp_seconds"), "gone")
 }
-

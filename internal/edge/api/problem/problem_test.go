@@ -85,7 +85,8 @@ func TestEachFaultIsAnEntry(t *testing.T) {
 		want   []problem.Fault
 	}{
 		{
-			spec.Faults{{File: "a.yaml", Line: 3, Column: 7, Message: "one"}, {Message: "two"}}, 422,
+			spec.Faults{{File: "a.yaml", Line: 3, Column: 7, Message: "one"}, {Message: "two"}},
+			422,
 			[]problem.Fault{{File: "a.yaml", Line: 3, Column: 7, Message: "one"}, {Message: "two"}},
 		},
 		{
@@ -97,7 +98,8 @@ func TestEachFaultIsAnEntry(t *testing.T) {
 				Applied: []jobtypes.Change{{JobType: "a"}}, NotAttempted: []jobtypes.Change{{JobType: "c"}, {JobType: "d"}},
 				Failed: []jobtypes.FailedChange{{Change: jobtypes.Change{JobType: "b"}, Error: "no"}},
 			}},
-			409, []problem.Fault{{Location: "job_types.b", Message: "no"}},
+			409,
+			[]problem.Fault{{Location: "job_types.b", Message: "no"}},
 		},
 	} {
 		got := problem.From(fmt.Errorf("wrapped: %w", row.err))

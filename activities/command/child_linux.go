@@ -93,10 +93,13 @@ func (c *shimChild) notStarted(name string, first shim.Report, lost error) error
 		c.note.strike()
 		return failureOf(first, name)
 	}
+	failed := &startError{shim: true, begun: true, err: errors.New(shimLost + " before it reported the start of the program")}
 	if c.note.endNow() {
 		c.note.strike()
+	} else {
+		failed.err = errors.Join(failed.err, errNotDead)
 	}
-	return &startError{shim: true, begun: true, err: errors.New(shimLost + " before it reported the start of the program")}
+	return failed
 }
 
 func (p program) openShim(pipes *pipes) (*shimChild, error) {

@@ -119,6 +119,8 @@ func unstarted(ctx context.Context, err error) error {
 	switch {
 	case stopped == nil:
 		return err
+	case ok && start.begun && errors.Is(err, errNotDead):
+		return errors.Join(stopped, errNotDead)
 	case ok && start.begun:
 		return stopped
 	}

@@ -163,36 +163,39 @@ func TestATriggerIsAuditedByItsRepetition(t *testing.T) {
 type interrupting struct {
 	*oneSchedule
 
-	leave func()
+	leave  func()
+	answer error
 }
 
 type interruptingCalls struct {
 	oneScheduleCalls
 
-	leave func()
+	server interrupting
 }
 
 func (s interrupting) WorkflowService() workflowservice.WorkflowServiceClient {
-	return interruptingCalls{oneScheduleCalls{server: s.oneSchedule}, s.leave}
+	return interruptingCalls{oneScheduleCalls{server: s.oneSchedule}, s}
 }
 
 func (s interruptingCalls) PatchSchedule(context.Context, *workflowservice.PatchScheduleRequest, ...grpc.CallOption) (*workflowservice.PatchScheduleResponse, error) {
-	s.leave()
-	return &workflowservice.PatchScheduleResponse{}, nil
+	s.server.leave()
+	return &workflowservice.PatchScheduleResponse{}, s.server.answer
 }
 
 // TestAnInterruptedStartIsAudited: Ctrl-C takes no request back.
 func TestAnInterruptedStartIsAudited(t *testing.T) {
 	t.Parallel()
-	ctx, leave := context.WithCancel(t.Context())
-	types, _ := scheduled(t, scrub("/a"))
-	triggered, err := Of(starter.New(interrupting{types, leave}, "", nil)).Trigger(ctx, "scrub")
-	givenUp, is := errors.AsType[*starter.GivenUpError](err)
-	require.True(t, is, "%v", err)
-	assert.ErrorIs(t, givenUp, context.Canceled)
-	require.Len(t, types.recorded, 1)
-	assert.Equal(t, "jobtype.run", types.recorded[0].Action)
-	assert.Equal(t, triggered.WorkflowID, types.recorded[0].Object)
+	for _, answer := range []error{nil, context.Canceled} {
+		ctx, leave := context.WithCancel(t.Context())
+		types, _ := scheduled(t, scrub("/a"))
+		triggered, err := Of(starter.New(interrupting{types, leave, answer}, "", nil)).Trigger(ctx, "scrub")
+		givenUp, is := errors.AsType[*starter.GivenUpError](err)
+		require.True(t, is, "%v", err)
+		require.ErrorIs(t, givenUp, context.Canceled)
+		require.Len(t, types.recorded, 1)
+		assert.Equal(t, "jobtype.run", types.recorded[0].Action)
+		assert.Equal(t, triggered.WorkflowID, types.recorded[0].Object)
+	}
 }
 
 // halfway is a server that creates one job type, and hangs at the others.

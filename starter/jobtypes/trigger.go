@@ -3,7 +3,6 @@ package jobtypes
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,7 +71,7 @@ func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	if was == nil {
 		triggered, err = s.triggerAt(ctx, name, at, before)
 	}
-	if isSent(err) {
+	if triggered.WorkflowID != "" {
 		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID})
 	}
 	return triggered, err
@@ -97,8 +96,11 @@ func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, bef
 	err := s.patch(ctx, name, &schedulepb.SchedulePatch{
 		TriggerImmediately: &schedulepb.TriggerImmediatelyRequest{ScheduledTime: timestamppb.New(at)},
 	})
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return Triggered{}, err
+	}
+	if err != nil { // The server may have it.
+		return leftAfter(ctx, name, groupAt(name, at), err)
 	}
 	return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
 }
@@ -155,20 +157,16 @@ func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, 
 		}
 		wait = min(wait*3/2, 500*time.Millisecond)
 	}
-	return Triggered{}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman show %s`; the server may be overloaded", name, triggerWait, name)
+	return Triggered{RunRef: starter.RunRef{WorkflowID: workflowID}}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman show %s`; the server may be overloaded", name, triggerWait, name)
 }
 
-// The group of a request may start after its caller has left.
+// The group of a sent request may start later. The audit log has the request.
 func leftAfter(ctx context.Context, name, workflowID string, err error) (Triggered, error) {
+	sent := Triggered{RunRef: starter.RunRef{WorkflowID: workflowID}}
 	if ctx.Err() == nil {
-		return Triggered{}, fmt.Errorf("wait for the triggered group of %s: %w", name, err)
+		return sent, fmt.Errorf("wait for the triggered group of %s: %w", name, err)
 	}
-	return Triggered{RunRef: starter.RunRef{WorkflowID: workflowID}}, &starter.GivenUpError{Asked: "start of " + name, Cause: context.Cause(ctx)}
-}
-
-func isSent(err error) bool {
-	_, givenUp := errors.AsType[*starter.GivenUpError](err)
-	return givenUp || err == nil
+	return sent, &starter.GivenUpError{Asked: "start of " + name, Cause: context.Cause(ctx)}
 }
 
 func firstNew(before, now *schedulepb.ScheduleInfo) *schedulepb.ScheduleActionResult {

@@ -216,7 +216,7 @@ func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Trigger
 			continue // Another client wrote it at the same time.
 		}
 		triggered, err := s.triggerAt(ctx, name, at, before)
-		if isSent(err) {
+		if triggered.WorkflowID != "" {
 			c.recordIgnored(ctx, name, triggered.WorkflowID)
 		}
 		return triggered, err

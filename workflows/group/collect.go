@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
@@ -118,8 +116,9 @@ func (r *groupRun) collectDetection(done *detection) {
 	if err != nil {
 		ending := run.EndingOfError(err, done.worker)
 		event.Failure, event.Message = ending.Failure, ending.Message
-		if ending.Unreported && ending.Failure == contract.FailureTimeout {
-			event.Message = explain.TextDetectionTimeout(jobtype.Duration(done.timeout.Round(time.Millisecond)))
+		limit := r.core.Policy().DetectionTimeout // The rest of the run's time may have been less.
+		if ending.Unreported && ending.Failure == contract.FailureTimeout && done.timeout >= limit.Std() {
+			event.Message = explain.TextDetectionTimeout(limit)
 		}
 	}
 	r.loop.Step(event)

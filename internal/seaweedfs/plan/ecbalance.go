@@ -89,8 +89,9 @@ func ShardMoves(t Topology, settings ECBalanceSettings) []ShardMove {
 			moves, planned[id] = append(moves, move), true
 		}
 	}
+	totals := evening{nodes, settings, planned, map[uint32]share{}, map[*shardNode]bool{}}
 	for len(moves) < settings.Limit && len(ids) > 0 {
-		move, ok := even(nodes, settings, planned)
+		move, ok := totals.next()
 		if !ok {
 			break
 		}
@@ -256,33 +257,74 @@ func dedup(nodes []*shardNode, id uint32) (ShardMove, bool) {
 	return ShardMove{}, false
 }
 
-// The target of an even move is in the same rack, or has none of the volume and is in a rack below its share.
-func even(nodes []*shardNode, settings ECBalanceSettings, planned map[uint32]bool) (ShardMove, bool) {
-	ordered := slices.Clone(nodes)
+// share is the placement of a volume, with the limit of each rack.
+type share struct {
+	centers map[string]int
+	racks   map[rack]int
+	most    int
+}
+
+// evening plans moves for even totals. A volume moves once in a plan, so its share stays as it is.
+type evening struct {
+	nodes    []*shardNode
+	settings ECBalanceSettings
+	planned  map[uint32]bool
+	shares   map[uint32]share
+	idle     map[*shardNode]bool // servers that can give nothing in this plan
+}
+
+// next moves a shard of the fullest server that can give one.
+func (e *evening) next() (ShardMove, bool) {
+	ordered, sum := slices.Clone(e.nodes), 0.0
 	slices.SortStableFunc(ordered, func(a, b *shardNode) int { return cmp.Compare(b.load(0), a.load(0)) })
-	from, sum := ordered[0], 0.0
 	for _, n := range ordered {
 		sum += n.load(0)
 	}
-	mean := sum / float64(len(ordered))
-	for _, to := range slices.Backward(ordered) {
-		if !to.takes() || mean == 0 || (from.load(0)-to.load(0))/mean <= settings.Threshold || to.load(1) > from.load(-1) {
+	for _, from := range ordered {
+		if sum == 0 || e.idle[from] {
 			continue
 		}
-		for _, id := range sortedVolumes(from) {
-			crosses := from.place.rack != to.place.rack
-			if planned[id] || len(to.of(id)) >= len(from.of(id)) || crosses && len(to.of(id)) > 0 ||
-				!settings.Filter.volume(Volume{Collection: from.held[id].collection}, 0) {
-				continue
+		if move, ok := e.give(from, ordered, sum/float64(len(ordered))); ok {
+			return move, true
+		}
+		e.idle[from] = true
+	}
+	return ShardMove{}, false
+}
+
+func (e *evening) give(from *shardNode, ordered []*shardNode, mean float64) (ShardMove, bool) {
+	ids := slices.DeleteFunc(sortedVolumes(from), func(id uint32) bool {
+		return e.planned[id] || !e.settings.Filter.volume(Volume{Collection: from.held[id].collection}, 0)
+	})
+	for _, to := range slices.Backward(ordered) {
+		if (from.load(0)-to.load(0))/mean <= e.settings.Threshold {
+			break // Those before it have more.
+		}
+		if !to.takes() || to.load(1) > from.load(-1) {
+			continue
+		}
+		for _, id := range ids {
+			if e.allows(from, to, id) {
+				return book(from, to, id, Global), true
 			}
-			centers, racks, total := counts(nodes, id)
-			if crosses && racks[to.place.rack] >= evenShare(total, racks) || !settings.Spread.allowsMove(from, to, id, centers, racks) {
-				continue
-			}
-			return book(from, to, id, Global), true
 		}
 	}
 	return ShardMove{}, false
+}
+
+// The target is in the same rack, or has none of the volume and is in a rack below its share.
+func (e *evening) allows(from, to *shardNode, id uint32) bool {
+	crosses, there := from.place.rack != to.place.rack, len(to.of(id))
+	if there >= len(from.of(id)) || crosses && there > 0 {
+		return false
+	}
+	s, known := e.shares[id]
+	if !known {
+		centers, racks, total := counts(e.nodes, id)
+		s = share{centers, racks, evenShare(total, racks)}
+		e.shares[id] = s
+	}
+	return (!crosses || s.racks[to.place.rack] < s.most) && e.settings.Spread.allowsMove(from, to, id, s.centers, s.racks)
 }
 
 func (n *shardNode) load(change int) float64 { return float64(n.count+change) / float64(n.slots) }
@@ -322,8 +364,7 @@ func book(from, to *shardNode, id uint32, phase Phase) ShardMove {
 	}
 	into.shards = append(into.shards, shard)
 	into.sizes[shard], into.disk[shard] = h.sizes[shard], disk.id
-	from.count--
-	from.free++
+	from.count-- // Its slot counts as free in the next plan: the moves of this one may end in any order.
 	to.count++
 	to.free--
 	return ShardMove{Phase: phase, Volume: id, Collection: h.collection, Shard: shard, Source: from.place.server, Target: to.place.server, Disk: disk.id, Size: h.sizes[shard]}

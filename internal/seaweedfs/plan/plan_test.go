@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -238,7 +239,7 @@ func TestShardMovesSettle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count, racks := rapid.IntRange(4, 16).Draw(t, "servers"), rapid.IntRange(1, 3).Draw(t, "racks")
 		topology := servers(count, 1, func(int) plan.Disk {
-			return plan.Disk{Type: "hdd", Max: rapid.SampledFrom([]int64{6, 8, 20, 100}).Draw(t, "max")}
+			return plan.Disk{Type: "hdd", Max: rapid.SampledFrom([]int64{1, 2, 6, 8, 20, 100}).Draw(t, "max")}
 		})
 		for i := range topology.Servers {
 			topology.Servers[i].Rack = fmt.Sprintf("r%d", rapid.IntRange(0, racks-1).Draw(t, "rack"))
@@ -255,6 +256,9 @@ func TestShardMovesSettle(t *testing.T) {
 			}
 		}
 		settle(t, topology)
+		if slices.ContainsFunc(topology.Servers, func(s plan.Server) bool { return s.Disks[0].Max < 6 }) {
+			return // Without free slots shards stay.
+		}
 		for _, s := range topology.Servers {
 			for _, e := range s.Disks[0].Shards {
 				require.LessOrEqual(t, bits.OnesCount32(e.Bits), 4, s.Address)
@@ -276,10 +280,37 @@ func settle(t require.TestingT, topology plan.Topology) (rounds int) {
 			seen[m.Volume] = true
 			require.NotEqual(t, plan.Dedup, m.Phase)
 			carryShard(t, topology, m)
+			to := topology.Servers[slices.IndexFunc(topology.Servers, func(s plan.Server) bool { return s.Address == m.Target })].Disks[0]
+			require.LessOrEqual(t, shardsOf(to), to.Max*10, "a slot takes ten shards")
 		}
 		rounds++
 		require.Less(t, rounds, 200, "it oscillates")
 	}
+}
+
+func shardsOf(d plan.Disk) (count int64) {
+	for _, e := range d.Shards {
+		count += int64(bits.OnesCount32(e.Bits))
+	}
+	return count
+}
+
+// TestANewServerGetsShardsFromItsRack: the servers of the small rack are fuller, but can give nothing.
+func TestANewServerGetsShardsFromItsRack(t *testing.T) {
+	t.Parallel()
+	topology := encodedIn(strings.Repeat("a", 5)+strings.Repeat("b", 21), 100, make([]uint32, 26)...)
+	added := topology.Servers[25]
+	topology.Servers = topology.Servers[:25]
+	for id := range uint32(20) {
+		for shard := range uint32(14) {
+			disk := &topology.Servers[(id*14+shard)%25].Disks[0]
+			disk.Shards = append(disk.Shards, plan.Shards{ID: id + 1, Bits: 1 << shard})
+		}
+	}
+	settle(t, topology)
+	topology.Servers = append(topology.Servers, added)
+	assert.Positive(t, settle(t, topology))
+	assert.Positive(t, shardsOf(topology.Servers[25].Disks[0]))
 }
 
 // encodedIn has a volume with these shards on servers of these racks, with max slots each, as on a real cluster.

@@ -37,6 +37,8 @@ func isAny(err error, kinds []error) bool {
 // If the node may be the cause, another one may start the program. A cause that every node shares is permanent.
 func whyNotStarted(name string, start *startError) error {
 	switch {
+	case errors.Is(start.err, errNotDead): // The job may run here: no other attempt is free.
+		return fmt.Errorf("start %s: %w", name, start.err)
 	case isAny(start.err, exhausted()) || start.shim:
 		return &blamedOnNode{fmt.Errorf("start %s: %w", name, start.err), jobtype.ErrCannotStart}
 	case start.permanent && isAny(start.err, absent()):

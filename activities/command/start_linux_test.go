@@ -29,6 +29,9 @@ func TestWhoseFaultAStartIs(t *testing.T) {
 		}
 		assert.Equal(t, cause == error(syscall.E2BIG), jobtype.IsPermanent(wrapped), fmt.Sprint(cause)) //nolint:errorlint // the very value
 	}
+	living := failure("p", &startError{err: errors.Join(errors.New("its shim was killed"), errNotDead), shim: true, begun: true})
+	assert.NotErrorIs(t, living, jobtype.ErrCannotStart, "the job may run: no other attempt is free")
+	assert.ErrorIs(t, living, errNotDead)
 	missing := failure("p", &startError{err: syscall.ENOENT, shim: true})
 	assert.ErrorIs(t, missing, jobtype.ErrCannotStart, "the program is not what is missing")
 }

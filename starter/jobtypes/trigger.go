@@ -3,12 +3,14 @@ package jobtypes
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	schedulepb "go.temporal.io/api/schedule/v1"
+	"go.temporal.io/api/serviceerror"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/roundsman/roundsman/contract"
@@ -96,13 +98,14 @@ func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, bef
 	err := s.patch(ctx, name, &schedulepb.SchedulePatch{
 		TriggerImmediately: &schedulepb.TriggerImmediatelyRequest{ScheduledTime: timestamppb.New(at)},
 	})
-	if err != nil && ctx.Err() == nil {
-		return Triggered{}, err
-	}
-	if err != nil { // The server may have it.
+	_, unanswered := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	switch {
+	case err == nil:
+		return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
+	case unanswered || ctx.Err() != nil: // The server may have it.
 		return leftAfter(ctx, name, groupAt(name, at), err)
 	}
-	return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
+	return Triggered{}, err
 }
 
 func groupAt(name string, at time.Time) string {

@@ -116,8 +116,7 @@ test('what happens is on screen without a request', { skip, timeout: 600_000 }, 
       assert.deepEqual(asked.sort(), once, `#/${route} follows the stream`);
       await page.browserContext().close();
     }
-  }));
-  await post('/workers/node-a/uncordon');
+  })).finally(() => post('/workers/node-a/uncordon')); // Later tests need both workers.
 });
 
 test('a control plane and a server that are killed', { skip, timeout: 600_000 }, async () => {

@@ -201,7 +201,7 @@ func newRoom(t Topology) *room {
 	r := &room{}
 	for _, s := range t.Servers {
 		for _, d := range s.Disks {
-			ids, free := diskIDs(d), max(0, freeShards(d))
+			ids, free := diskIDs(d), freeShards(d)
 			for _, id := range ids {
 				r.spots = append(r.spots, &spot{
 					place: placeOf(s), disk: id, tags: d.Tags, free: free / int64(len(ids)),
@@ -213,7 +213,7 @@ func newRoom(t Topology) *room {
 	return r
 }
 
-// freeShards is the number of shards that the free slots of a disk take; it is negative if the disk has too many.
+// freeShards is the number of shards that the free slots of a disk take.
 func freeShards(d Disk) int64 {
 	if d.Max <= 0 {
 		return 1 << 20
@@ -222,7 +222,7 @@ func freeShards(d Disk) int64 {
 	for _, e := range d.Shards {
 		used += int64(bitsOf(e.Bits))
 	}
-	return (min(d.Max, maxSlots)-int64(len(d.Volumes)))*shardsPerSlot - used
+	return max(0, (min(d.Max, maxSlots)-int64(len(d.Volumes)))*shardsPerSlot-used)
 }
 
 func diskIDs(d Disk) []uint32 {

@@ -138,6 +138,16 @@ func TestMissingBlocksAreEmptyObjects(t *testing.T) {
 	command.Job.Argv = []string{"true"}
 	b.run(t, command)
 	assert.Empty(t, job.Params, "a command of a DAG without params has an empty input")
+	batching := b.activities.descriptors["fake"]
+	batching.Batches = true
+	b.activities.descriptors["fake"] = batching
+	batch := input("")
+	batch.Job.Batch = []jobtype.BatchItem{{DedupeKey: "a"}, {DedupeKey: "b"}}
+	b.run(t, batch)
+	require.Len(t, job.Items(), 2)
+	for _, item := range job.Items() {
+		assert.JSONEq(t, `{}`, string(item.Params))
+	}
 }
 
 // The cause of a failure is the end of a program's output, which is never cut.
@@ -424,23 +434,4 @@ func TestSignsOfLifeKeepAJob(t *testing.T) {
 		require.NoError(t, failure)
 		assert.Equal(t, "done", state.Result.Summary)
 	})
-}
-
-func TestItemsOfABatchHaveParams(t *testing.T) {
-	t.Parallel()
-	var job jobtype.Job
-	b := executing(t, func(_ context.Context, got jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
-		job = got
-		return jobtype.Result{}, nil
-	})
-	d := b.activities.descriptors["fake"]
-	d.Batches = true
-	b.activities.descriptors["fake"] = d
-	in := input("")
-	in.Job.Batch = []jobtype.BatchItem{{DedupeKey: "a"}, {DedupeKey: "b"}}
-	b.run(t, in)
-	require.Len(t, job.Items(), 2)
-	for _, item := range job.Items() {
-		assert.JSONEq(t, `{}`, string(item.Params))
-	}
 }

@@ -35,7 +35,7 @@ func TestCompileText(t *testing.T) {
 	require.ErrorContains(t, err, "a sub-DAG file cannot be read here")
 }
 
-// A Spec that a program fills in lacks what Load finds out, such as the kind of each task.
+// A Spec filled in by a program lacks the findings of Load, such as the kind of each task.
 func TestOnlyALoadedSpecIsCompiled(t *testing.T) {
 	t.Parallel()
 	for _, settings := range []*spec.Settings{nil, {}} {

@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -55,21 +53,12 @@ func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied,
 			completed, err = lastCompleted(ctx, client)
 			values = lastValues(ctx, client, completed)
 		}
-		forgetDeleted(types, completed)
-		forgetDeleted(types, values)
 		applied := runend.Applied{Names: make([]string, len(types)), Completed: map[string]time.Time{}, Values: values}
 		for i, one := range types {
 			applied.Names[i], applied.Completed[one.Name] = one.Name, completed[one.Name].Ended
 		}
 		return applied, err
 	}
-}
-
-// forgetDeleted deletes what is known of job types that are not applied: one that is applied again later has newer runs.
-func forgetDeleted[T any](types []jobtypes.JobType, known map[string]T) {
-	maps.DeleteFunc(known, func(name string, _ T) bool {
-		return !slices.ContainsFunc(types, func(one jobtypes.JobType) bool { return one.Name == name })
-	})
 }
 
 // maxCompleted bounds the runs searched for the last success of each job type.

@@ -33,10 +33,7 @@ func checkSchema(block string, schema, value json.RawMessage, free bool) error {
 	if err != nil {
 		return err
 	}
-	if len(value) == 0 {
-		value = json.RawMessage(`{}`)
-	}
-	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(orEmpty(value)))
 	if err != nil {
 		return fmt.Errorf("%s is not JSON: %w", block, err)
 	}

@@ -28,8 +28,9 @@ const (
 func (c *commands) schedule() *cli.Command {
 	return &cli.Command{
 		Name: "schedule", ArgsUsage: "[NAME...]", Usage: "past and coming starts: ran, skipped, missed",
-		Description: `The time line reaches 24 hours back and ahead: of now, or of --since ahead or --until in the past alone. Coming starts follow schedules, windows, lanes and the usual durations. A job
-type that is due more than hourly has one line. STATE is ran, open, waiting, skipped, missed or due.
+		Description: `The time line reaches 24 hours back and ahead: of now, or of --since ahead or --until in the past alone.
+Coming starts follow schedules, windows, lanes and the usual durations. A job type that is due more than hourly has one
+line. STATE is ran, open, waiting, skipped, missed or due.
 
 Examples:
   roundsman schedule

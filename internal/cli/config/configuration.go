@@ -349,7 +349,7 @@ func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config
 		return nil, nil, err
 	}
 	if err != nil {
-		// Other faults are reported first and alone: they need no server, and only the fleet shows which handlers are missing.
+		// Other faults are reported first and alone. They need no server. Missing handlers need the fleet.
 		if other := c.otherFaults(ctx); other != nil {
 			return nil, nil, other
 		}

@@ -83,7 +83,7 @@ func TestReaderProperty(t *testing.T) {
 
 var codes = regexp.MustCompile("\x1b(\\[[0-9;]*[mK]|\\(B)")
 
-// TestTerminalCodesHideNoSecret: what a terminal shows has no secret, wherever the codes are and the output is cut.
+// TestTerminalCodesHideNoSecret: the text on a terminal has no secret, for codes and cuts at any place.
 func TestTerminalCodesHideNoSecret(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

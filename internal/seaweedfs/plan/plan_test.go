@@ -348,7 +348,7 @@ func TestNoShardGoesBackAndForth(t *testing.T) {
 	settle(t, encodedIn("abbbbbbbb", 8, 0x38aa, 0, 0x0001, 0x0004, 0x0010, 0x0040, 0x0100, 0x0200, 0x0400))
 }
 
-// TestAServerWithoutSlotsGetsNoShard: it refuses each copy with "no space left".
+// TestAServerWithoutSlotsGetsNoShard: such a server refuses each copy with "no space left".
 func TestAServerWithoutSlotsGetsNoShard(t *testing.T) {
 	t.Parallel()
 	topology := encodedIn("aaaa", 20, 0x1249, 0x0924, 0x2492, 0)

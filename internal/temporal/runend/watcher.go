@@ -3,7 +3,6 @@ package runend
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -41,7 +40,7 @@ type Watcher struct {
 	mu    sync.Mutex
 	names map[string]bool
 	last  map[string]time.Time
-	// listed are the job types that a list had.
+	// listed are the job types of all lists.
 	listed map[string]bool
 
 	applied struct {
@@ -95,13 +94,16 @@ func (w *Watcher) addApplied() {
 			w.groups.WithLabelValues(w.name("type/"+name, name), string(outcome))
 		}
 		w.warnings.WithLabelValues(w.name("type/"+name, name), "")
+		if w.listed[name] {
+			continue // One that is applied again has newer runs than the list.
+		}
+		w.listed[name] = true
 		w.succeeded(w.name("type/"+name, name), applied.Completed[name])
 		w.numbers.set(w.name("type/"+name, name), applied.Values[name].Values, applied.Values[name].Ended)
 	}
 }
 
-// dropDeleted removes the series of job types that an earlier list had and this one has not, also those that the end of an
-// open run has made again.
+// dropDeleted removes the series of job types that are in an earlier list only, also after the end of an open run.
 func (w *Watcher) dropDeleted(names []string) {
 	applied := map[string]bool{}
 	for _, name := range names {
@@ -119,7 +121,6 @@ func (w *Watcher) dropDeleted(names []string) {
 		delete(w.last, name)
 		delete(w.names, "type/"+name)
 	}
-	maps.Copy(w.listed, applied)
 }
 
 // New returns a Watcher that reads results with reader.

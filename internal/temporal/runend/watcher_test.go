@@ -175,7 +175,9 @@ func TestAppliedJobTypesAreCountedFromZero(t *testing.T) {
 func TestADeletedJobTypeHasNoSeries(t *testing.T) {
 	t.Parallel()
 	p, applied := newPlay(t), []string{"scrub", "gone"}
-	p.Seed(func(context.Context) (Applied, error) { return Applied{Names: applied}, nil })
+	p.Seed(func(context.Context) (Applied, error) {
+		return Applied{Names: applied, Completed: map[string]time.Time{"gone": time.Unix(50, 0)}}, nil
+	})
 	for _, name := range []string{"scrub", "gone", "new"} {
 		p.answer("group/"+name+"-1", nil, completed(t, contract.JobGroupResult{
 			JobType: name, Outcome: contract.OutcomeCompleted, Record: contract.RunRecord{LastSuccess: time.Unix(100, 0)},
@@ -189,6 +191,7 @@ func TestADeletedJobTypeHasNoSeries(t *testing.T) {
 	p.forget()
 	applied = []string{"scrub", "gone"}
 	assert.Contains(t, p.values("roundsman_runs_total"), "gone completed", "it is applied again")
+	assert.NotContains(t, p.values("roundsman_last_success_timestamp_seconds"), "gone", "the list has the last success from the start of the process")
 	p.answer("group/gone-2", nil, completed(t, contract.JobGroupResult{
 		JobType: "gone", Outcome: contract.OutcomeCompleted, Record: contract.RunRecord{LastSuccess: time.Unix(200, 0)},
 	}))

@@ -3,8 +3,6 @@ package authoring
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -53,12 +51,7 @@ func TestWithoutTheFleetAHandlerIsNotUnknown(t *testing.T) {
 			Auth: roles{}, Client: own, Extra: []func(*api.API){Operations},
 			As: func(context.Context, api.Caller) (*starter.Client, func(), error) { return own, func() {}, nil },
 		}).Handler()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, api.Prefix+"/validate", strings.NewReader(`{"document": "version: 1\njob_types:\n  far: {handler: of-a-worker, schedule: {every: 1h}}\n"}`))
-		r.Host = "localhost"
-		r.Header.Set("Who", access.Admin)
-		r.Header.Set("Content-Type", "application/json")
-		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, r)
+		answer := send(t, handler, access.Admin, http.MethodPost, "/validate", `{"document": "version: 1\njob_types:\n  far: {handler: of-a-worker, schedule: {every: 1h}}\n"}`)
 		assert.Equal(t, row.status, answer.Code, answer.Body.String())
 		assert.Contains(t, answer.Body.String(), row.code)
 		assert.NotContains(t, answer.Body.String(), "there is no handler")

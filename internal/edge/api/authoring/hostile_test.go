@@ -31,6 +31,17 @@ func (roles) Authenticate(r *http.Request) (api.Caller, error) {
 	return api.Caller{Name: role, Auth: "key", Rights: access.Policy{}.Grant(role, nil, nil)}, nil
 }
 
+func send(t *testing.T, handler http.Handler, who, method, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, api.Prefix+path, strings.NewReader(body))
+	r.Host = "localhost"
+	r.Header.Set("Who", who)
+	r.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	return answer
+}
+
 // TestRequestsThatNeedNoServerToBeRefused: the API has no client, so a request that passes panics.
 func TestRequestsThatNeedNoServerToBeRefused(t *testing.T) {
 	t.Parallel()
@@ -72,12 +83,7 @@ func TestRequestsThatNeedNoServerToBeRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := httptest.NewRequestWithContext(t.Context(), row.method, api.Prefix+row.path, strings.NewReader(row.body))
-			r.Host = "localhost"
-			r.Header.Set("Who", row.who)
-			r.Header.Set("Content-Type", "application/json")
-			answer := httptest.NewRecorder()
-			handler.ServeHTTP(answer, r)
+			answer := send(t, handler, row.who, row.method, row.path, row.body)
 			require.Equal(t, row.status, answer.Code, answer.Body.String())
 			var refused problem.Problem
 			require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &refused))

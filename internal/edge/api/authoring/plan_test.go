@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/starter/rerun"
 )
 
-// TestAPlanIsNamedByItsChanges: an apply with the hash makes what the caller has read, and nothing else. A note changes
+// TestAPlanIsNamedByItsChanges: an apply with the hash makes the changes that the caller has read, and no others. A note changes
 // when a run starts, which is no reason to refuse the apply.
 func TestAPlanIsNamedByItsChanges(t *testing.T) {
 	t.Parallel()
